@@ -1,0 +1,3 @@
+module github.com/hedgerowdb/hedgerow
+
+go 1.26
