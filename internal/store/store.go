@@ -315,7 +315,7 @@ type Writer interface {
 // Counters are what a statement cost: EXPLAIN ANALYZE, PROFILE and tests read them.
 type Counters struct {
 	NodesCreated, NodesDeleted, RelsCreated, RelsDeleted, PropsSet, LabelsAdded, LabelsRemoved int64
-	IndexesAdded, IndexesRemoved, ConstraintsAdded, ConstraintsRemoved                        int64
+	IndexesAdded, IndexesRemoved, ConstraintsAdded, ConstraintsRemoved                         int64
 
 	HintOK, HintOwnChain, HintMissing, HintStale int64
 	IDProbes, IndexProbes, UniqueProbes          int64
