@@ -1,0 +1,418 @@
+// Package bind turns a syntax tree into a bound query: names become variables with slots, expressions become the typed trees of
+// package expr, and everything that Cypher forbids before execution is refused with the error that the openCypher TCK names.
+//
+// It promises:
+//
+//	B1  A bound query holds no name that still needs a scope; labels, types and property keys stay names (rules B7).
+//	B2  Every error is a *dberr.Error of phase CompileTime with a byte span of the statement's text and the TCK's token.
+//	B3  A variable is one [Var] from where it is introduced to where its scope ends; a WITH that passes it on unchanged keeps
+//	    the Var, a renaming makes a new one whose Root is the old.
+//	B4  Parameters are numbered in the order of Statement.Params; nothing is read from their values.
+//	B5  Binding asks nothing of the database but the signatures of procedures.
+//
+// Start reading at [Bind]; the result is described in ir.go.
+package bind
+
+import (
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+)
+
+// VarKind is what a variable was introduced as.
+type VarKind uint8
+
+const (
+	ValueVar VarKind = iota
+	NodeVar
+	RelVar
+	RelListVar // of a variable-length relationship
+	PathVar
+)
+
+// Var is a variable: one column of the row.
+type Var struct {
+	Name   string // as written, or a made-up name with a leading space for an anonymous element
+	Slot   int
+	Hint   int // slot of the hint of an entity, or expr.NoSlot
+	Kind   VarKind
+	Type   expr.Type
+	Root   *Var // the variable of which this one is a renaming, or itself
+	Lambda bool // bound inside an expression (list comprehension, quantifier, reduce)
+	Anon   bool
+	Pos    int
+}
+
+// Col makes the expression that reads v.
+func (v *Var) Col(pos, end int) *expr.Col {
+	return &expr.Col{Base: expr.Base{Pos: pos, End: end, T: v.Type}, Slot: v.Slot, Hint: v.Hint, Name: v.Name}
+}
+
+// Entity reports whether v holds a node or a relationship or null, and which.
+func (v *Var) Entity() (schema.Entity, bool) {
+	switch {
+	case v.Type.Is(expr.TNode.Kinds) && v.Type.Kinds&expr.TNode.Kinds != 0:
+		return schema.Vertex, true
+	case v.Type.Is(expr.TRel.Kinds) && v.Type.Kinds&expr.TRel.Kinds != 0:
+		return schema.Edge, true
+	}
+	return 0, false
+}
+
+// Mode tells EXPLAIN and PROFILE from a plain statement.
+type Mode uint8
+
+const (
+	Run Mode = iota
+	Explain
+	Profile
+)
+
+// Statement is a bound statement: a Query or a Command.
+type Statement struct {
+	Mode    Mode
+	Query   *Query   // or nil
+	Command *Command // or nil
+	Vars    []*Var   // by slot order of introduction
+	Slots   int      // slots 0 … Slots-1 are taken
+	Params  []string // Env.Params[i] is the value of Params[i]
+	Graph   string   // of USE, "" without
+	Options map[string]string
+	Notices []Notice
+	AGE     bool
+}
+
+// Notice is a remark to the client about a doubtful place.
+type Notice struct {
+	Code, Message, Hint string
+	Pos, End            int
+}
+
+// Query is one or more parts joined by UNION.
+type Query struct {
+	Parts    []*Part
+	Distinct bool // UNION without ALL
+	// Columns are the names of the result, nil for a query without RETURN; Cols are the variables that hold them: of the single part, or
+	// of the union.
+	Columns []string
+	Cols    []*Var
+}
+
+// Part is a run of clauses.
+type Part struct {
+	Clauses []Clause
+	Out     []*Var // what RETURN projects, nil without RETURN
+}
+
+// Clause is one of the clause types below.
+type Clause interface{ Origin() Place }
+
+// Place is where a clause stands in the text.
+type Place struct {
+	Name     string // "MATCH", "WITH" …
+	Pos, End int
+}
+
+// Origin returns p.
+func (p Place) Origin() Place { return p }
+
+// Match is MATCH or OPTIONAL MATCH.
+type Match struct {
+	Place
+	Optional bool
+	Pattern  Pattern
+	Where    []expr.Expr // conjuncts
+	Hints    []Hint
+}
+
+// Hint is USING INDEX or USING SCAN.
+type Hint struct {
+	Var   *Var
+	Label string
+	Keys  []string // none: USING SCAN
+}
+
+// Pattern is what one MATCH or MERGE looks for. Preds are the conditions written inside the pattern, as conjuncts.
+type Pattern struct {
+	Nodes []*PatNode
+	Rels  []*PatRel
+	Paths []*PatPath
+	Preds []expr.Expr
+}
+
+// PatNode is a vertex of a pattern; a variable occurs once.
+type PatNode struct {
+	Var   *Var
+	Bound bool // before this clause
+}
+
+// Dir of a relationship pattern.
+type Dir = store.Direction
+
+// PatRel is a relationship of a pattern.
+type PatRel struct {
+	Var         *Var // a list if VarLen
+	Bound       bool // before this clause
+	Left, Right *Var
+	Dir         Dir      // Out: from Left to Right
+	Types       []string // none: any
+	VarLen      bool
+	Min, Max    int  // Max −1: unbounded
+	Step        *Var // the relationship in StepPreds
+	StepPreds   []expr.Expr
+	Shortest    Shortest
+	Path        *Var // path variable of a shortest path, or nil
+	Named       bool // the variable was written
+	Walk        bool // REPEATABLE ELEMENTS: no uniqueness
+	Pos, End    int
+}
+
+// Shortest says whether only shortest paths are wanted.
+type Shortest uint8
+
+const (
+	NotShortest Shortest = iota
+	ShortestOne
+	ShortestAll
+)
+
+// PatPath is a path variable over parts of the pattern.
+type PatPath struct {
+	Var   *Var
+	Parts []PathPart // vertex, relationship, vertex, …
+}
+
+// PathPart is a vertex, a relationship, or (List) the list of relationships of a variable-length one.
+type PathPart struct {
+	Var  *Var
+	List bool
+}
+
+// Unwind is UNWIND.
+type Unwind struct {
+	Place
+	List expr.Expr
+	Var  *Var
+}
+
+// Item is a projected column.
+type Item struct {
+	Var  *Var
+	Expr expr.Expr
+	Name string
+}
+
+// AggItem is an aggregate call and the slot of its result.
+type AggItem struct {
+	Slot int
+	Call *expr.Agg
+}
+
+// SortItem is a key of ORDER BY.
+type SortItem struct {
+	Expr expr.Expr
+	Desc bool
+}
+
+// Projection is WITH, RETURN, or a free-standing ORDER BY / SKIP / LIMIT.
+//
+// Without Agg: Items are computed, then (Distinct) made distinct; OrderBy and Where may read items and, unless Distinct, what was
+// there before. With Agg: Keys are the grouping keys, Aggs the calls; Items are then computed over both. Only Items go on.
+type Projection struct {
+	Place
+	Return   bool
+	Items    []Item
+	Distinct bool
+	Agg      bool
+	Keys     []Item
+	Aggs     []AggItem
+	OrderBy  []SortItem
+	Skip     expr.Expr
+	Limit    expr.Expr
+	Where    []expr.Expr
+}
+
+// Prop is an entry of a property map.
+type Prop struct {
+	Key      string
+	Val      expr.Expr
+	Pos, End int
+}
+
+// CreateItem makes a vertex or a relationship.
+type CreateItem struct {
+	Rel        bool
+	Var        *Var
+	Labels     []string
+	Type       string
+	Start, End *Var // in storage direction
+	Props      []Prop
+	Map        expr.Expr // instead of Props
+	Pos, Stop  int
+}
+
+// Create is CREATE. Fresh are the variables that it introduces.
+type Create struct {
+	Place
+	Items []CreateItem
+	Paths []*PatPath
+	Fresh []*Var
+}
+
+// SetKind tells the items of SET and REMOVE apart.
+type SetKind uint8
+
+const (
+	SetProp SetKind = iota
+	SetMap
+	AddMap
+	AddLabels
+	RemoveLabels
+	SetDynamic
+)
+
+// SetItem is one item of SET or REMOVE.
+type SetItem struct {
+	Kind     SetKind
+	Var      *Var      // the entity, or nil: then Target
+	Target   expr.Expr // always set
+	Key      string
+	KeyExpr  expr.Expr
+	Val      expr.Expr
+	Labels   []string
+	Pos, End int
+}
+
+// Set is SET or REMOVE.
+type Set struct {
+	Place
+	Items  []SetItem
+	Remove bool
+}
+
+// Delete is [DETACH] DELETE.
+type Delete struct {
+	Place
+	Exprs  []expr.Expr
+	Detach bool
+}
+
+// Merge is MERGE. Fresh are the variables that it introduces.
+type Merge struct {
+	Place
+	Pattern  Pattern
+	Items    []CreateItem
+	Fresh    []*Var
+	OnCreate []SetItem
+	OnMatch  []SetItem
+}
+
+// Foreach is FOREACH.
+type Foreach struct {
+	Place
+	List expr.Expr
+	Var  *Var
+	Body []Clause
+}
+
+// Yield is an output field and the variable that holds it.
+type Yield struct {
+	Field string
+	Var   *Var
+}
+
+// CallProc is CALL of a procedure.
+type CallProc struct {
+	Place
+	Proc     *Proc
+	Args     []expr.Expr
+	Yields   []Yield
+	Optional bool
+}
+
+// CallSub is CALL { … }.
+type CallSub struct {
+	Place
+	Body     *Query
+	Imports  []*Var
+	Optional bool
+	Writes   bool
+}
+
+// ShowRows is the source of a SHOW command.
+type ShowRows struct {
+	Place
+	Kind   ShowKind
+	Yields []Yield
+}
+
+// Subquery is what expr.Subplan.Plan holds after binding: EXISTS { }, COUNT { }, COLLECT { }, a pattern predicate or comprehension.
+type Subquery struct {
+	Query *Query
+	From  *Var   // the collected column
+	Free  []*Var // variables of the outer row that it reads
+	// Lambda: it reads a variable of an enclosing list comprehension or the like, so it can only run inside the expression.
+	Lambda   bool
+	Pattern  bool // a pattern predicate or comprehension
+	Pos, End int
+}
+
+// Proc is a procedure's signature.
+type Proc struct {
+	Name   string
+	In     []Field
+	Out    []Field
+	Writes bool
+	Void   bool // declared without outputs
+}
+
+// Field is an argument or output of a procedure.
+type Field struct {
+	Name     string
+	Type     expr.Type
+	Optional bool // an argument that may be left out
+}
+
+// Procs finds procedures by their dotted name.
+type Procs interface {
+	Procedure(name string) (*Proc, bool)
+}
+
+// CommandKind tells schema commands apart.
+type CommandKind uint8
+
+const (
+	CreateIndex CommandKind = iota
+	DropIndex
+	CreateConstraint
+	DropConstraint
+	CreateGraph
+	DropGraph
+)
+
+// Command is a schema command. NameParam is the parameter (its index) that holds the name, or −1.
+type Command struct {
+	Place
+	Kind       CommandKind
+	Name       string
+	NameParam  int
+	Index      store.IndexDef
+	Constraint store.ConstraintDef
+	IfExists   bool // DROP … IF EXISTS; CREATE GRAPH … IF NOT EXISTS
+	Cascade    bool
+	// By finds the index of the old form DROP INDEX ON :L(k).
+	By *store.IndexDef
+}
+
+// ShowKind tells SHOW commands apart.
+type ShowKind uint8
+
+const (
+	ShowIndexes ShowKind = iota
+	ShowConstraints
+	ShowFunctions
+	ShowProcedures
+	ShowGraphs
+	ShowSettings
+	ShowTransactions
+)

@@ -1,0 +1,158 @@
+package bind
+
+import (
+	"sort"
+	"strings"
+)
+
+// scope maps names to variables. A scope is not changed once something else refers to it: add copies the map.
+type scope struct {
+	vars   map[string]*Var
+	parent *scope // enclosing scope: of an outer query or around a lambda
+	frame  *frame // not nil: a subquery's border lies between this scope and its parent
+	closed bool   // the parent is not visible (CALL { } without imports)
+}
+
+// frame records what a subquery reads of the rows around it.
+type frame struct {
+	free   []*Var
+	lambda bool
+}
+
+func (f *frame) note(v *Var) {
+	for _, w := range f.free {
+		if w == v {
+			return
+		}
+	}
+	f.free = append(f.free, v)
+	f.lambda = f.lambda || v.Lambda
+}
+
+func newScope(parent *scope) *scope { return &scope{vars: map[string]*Var{}, parent: parent} }
+
+// clone makes a scope of the same level that may be added to.
+func (s *scope) clone() *scope {
+	c := &scope{vars: make(map[string]*Var, len(s.vars)+4), parent: s.parent, frame: s.frame, closed: s.closed}
+	for n, v := range s.vars {
+		c.vars[n] = v
+	}
+	return c
+}
+
+// cut makes an empty scope of the same level: what WITH leaves before its items are added.
+func (s *scope) cut() *scope {
+	return &scope{vars: map[string]*Var{}, parent: s.parent, frame: s.frame, closed: s.closed}
+}
+
+// find looks a name up, also in the scopes around, and notes it in the subqueries whose borders it crosses.
+func (s *scope) find(name string) *Var {
+	var crossed []*frame
+	for ; s != nil; s = s.parent {
+		if v := s.vars[name]; v != nil {
+			for _, f := range crossed {
+				f.note(v)
+			}
+			return v
+		}
+		if s.closed {
+			return nil
+		}
+		if s.frame != nil {
+			crossed = append(crossed, s.frame)
+		}
+	}
+	return nil
+}
+
+// has reports whether a name is visible, without noting a use.
+func (s *scope) has(name string) bool {
+	for ; s != nil; s = s.parent {
+		if s.vars[name] != nil {
+			return true
+		}
+		if s.closed {
+			return false
+		}
+	}
+	return false
+}
+
+func (s *scope) add(v *Var) { s.vars[v.Name] = v }
+
+// named lists the written variables of this level by name.
+func (s *scope) named() []*Var {
+	var out []*Var
+	for _, v := range s.vars {
+		if !v.Anon {
+			out = append(out, v)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// names lists every visible name, for "did you mean".
+func (s *scope) names() []string {
+	var out []string
+	for ; s != nil; s = s.parent {
+		for n, v := range s.vars {
+			if !v.Anon {
+				out = append(out, n)
+			}
+		}
+		if s.closed {
+			break
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Similar returns the name of all that is nearest to want, or "" if none is near.
+func Similar(want string, all []string) string {
+	best, bestDist := "", 1+len(want)/3
+	if bestDist > 3 {
+		bestDist = 3
+	}
+	lw := strings.ToLower(want)
+	for _, c := range all {
+		if c == want {
+			continue
+		}
+		lc := strings.ToLower(c)
+		if lc == lw {
+			return c
+		}
+		if d := distance(lw, lc, bestDist); d < bestDist || d == bestDist && best == "" && d < len(want) {
+			best, bestDist = c, d
+		}
+	}
+	return best
+}
+
+// distance is the edit distance of a and b, transpositions included, or limit+1 if it is larger.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 64 || len(b) > 64 {
+		return limit + 1
+	}
+	var pp, prev, cur [65]int
+	for j := 0; j <= len(b); j++ {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			c := 1
+			if a[i-1] == b[j-1] {
+				c = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+c)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], pp[j-2]+1)
+			}
+		}
+		pp, prev = prev, cur
+	}
+	return prev[len(b)]
+}
