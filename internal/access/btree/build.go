@@ -181,11 +181,11 @@ func (b *Builder) image(ctx context.Context, blk uint32, change func(p page.Page
 	r := beginRecord(opImage)
 	defer builders.Put(r)
 	b.crit.Enter()
-	defer b.crit.Exit()
 	change(f.Page())
 	f.MarkDirty()
 	r.Block(f, wal.ForceImage|wal.Standard)
 	_, err = b.t.log.Insert(r)
+	b.crit.Exit()
 	return err
 }
 

@@ -52,12 +52,12 @@ func (t *Tree) removeItems(crit *invariant.Crit, f *buffer.Frame, idx []uint16) 
 	b := beginRecord(opRemove)
 	defer builders.Put(b)
 	crit.Enter()
-	defer crit.Exit()
 	node(f.Page()).remove(idx)
 	f.MarkDirty()
 	b.Block(f, wal.Standard)
 	b.BlockData(0, data)
 	_, err := t.log.Insert(b)
+	crit.Exit()
 	return err
 }
 

@@ -257,7 +257,6 @@ func (t *Tree) place(ctx context.Context, crit *invariant.Crit, f *buffer.Frame,
 	var pos [2]byte
 	binary.LittleEndian.PutUint16(pos[:], uint16(at))
 	crit.Enter()
-	defer crit.Exit()
 	n.insertAt(at, it)
 	f.MarkDirty()
 	b.Block(f, wal.Standard)
@@ -268,6 +267,7 @@ func (t *Tree) place(ctx context.Context, crit *invariant.Crit, f *buffer.Frame,
 		b.Block(child, wal.Standard)
 	}
 	_, err := t.log.Insert(b)
+	crit.Exit()
 	release(f)
 	if child != nil {
 		release(child)
@@ -364,7 +364,6 @@ func (t *Tree) logSplit(crit *invariant.Crit, b *wal.Builder, s *splitter, f, ri
 
 	b.Data(head[:])
 	crit.Enter()
-	defer crit.Exit()
 	// The items alias the old left page, so what the record needs of it is taken before the page changes.
 	b.Block(f, wal.Standard)
 	b.BlockData(0, sizes[:], s.high, newItem)
@@ -385,6 +384,7 @@ func (t *Tree) logSplit(crit *invariant.Crit, b *wal.Builder, s *splitter, f, ri
 		b.Block(child, wal.Standard)
 	}
 	_, err := t.log.Insert(b)
+	crit.Exit()
 	return err
 }
 
@@ -495,7 +495,6 @@ func (t *Tree) newRoot(ctx context.Context, crit *invariant.Crit, meta, left *bu
 	binary.LittleEndian.PutUint16(head[4:], uint16(level))
 	b.Data(head[:])
 	crit.Enter()
-	defer crit.Exit()
 	copyPage(f.Page(), n)
 	f.MarkDirty()
 	b.Block(f, wal.WillInit)
@@ -506,7 +505,9 @@ func (t *Tree) newRoot(ctx context.Context, crit *invariant.Crit, meta, left *bu
 	completed(ln)
 	left.MarkDirty()
 	b.Block(left, wal.Standard)
-	if _, err := t.log.Insert(b); err != nil {
+	_, err = t.log.Insert(b)
+	crit.Exit()
+	if err != nil {
 		return err
 	}
 	t.root.Store(uint64(level)<<32 | uint64(f.ID().Block))

@@ -135,11 +135,12 @@ func (t *Tree) SetHasLong(ctx context.Context, crit *invariant.Crit) error {
 		b := beginRecord(opSetLong)
 		defer builders.Put(b)
 		crit.Enter()
-		defer crit.Exit()
 		setMetaLong(f.Page())
 		f.MarkDirty()
 		b.Block(f, wal.Standard)
-		if _, err := t.log.Insert(b); err != nil {
+		_, err := t.log.Insert(b)
+		crit.Exit()
+		if err != nil {
 			return err
 		}
 	}

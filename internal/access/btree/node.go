@@ -61,27 +61,29 @@ const (
 // atomically (A10).
 type node []byte
 
-func (n node) u16(at int) int       { return int(binary.LittleEndian.Uint16(n[at:])) }
-func (n node) setU16(at, v int)     { binary.LittleEndian.PutUint16(n[at:], uint16(v)) }
-func (n node) next() uint32         { return binary.LittleEndian.Uint32(n[specialAt+spNext:]) }
-func (n node) setNext(b uint32)     { binary.LittleEndian.PutUint32(n[specialAt+spNext:], b) }
-func (n node) prev() uint32         { return binary.LittleEndian.Uint32(n[specialAt+spPrev:]) }
-func (n node) setPrev(b uint32)     { binary.LittleEndian.PutUint32(n[specialAt+spPrev:], b) }
-func (n node) level() int           { return n.u16(specialAt + spLevel) }
-func (n node) flags() int           { return n.u16(specialAt + spFlags) }
-func (n node) setFlags(v int)       { n.setU16(specialAt+spFlags, v) }
-func (n node) rightmost() bool      { return n.next() == 0 }
-func (n node) incomplete() bool     { return n.flags()&flagIncomplete != 0 }
-func (n node) count() int           { return (n.u16(lowerAt) - headerSize) / lpSize }
-func (n node) free() int            { return n.u16(upperAt) - n.u16(lowerAt) }
-func (n node) lpAddr(i int) *uint32 { return (*uint32)(unsafe.Pointer(&n[headerSize+i*lpSize])) }
-func (n node) lp(i int) uint32      { return atomic.LoadUint32(n.lpAddr(i)) }
-func (n node) dead(i int) bool      { return n.lp(i)>>15&3 == lpDead }
-func makeLP(off, length int) uint32 { return uint32(page.MakeItemID(off, page.Normal, length)) }
-func (n node) markDead(i int)       { atomic.OrUint32(n.lpAddr(i), lpDead<<15) }
-func leafSize(key []byte) int       { return leafOverhead + len(key) }
-func itemPtr(it []byte) uint64      { return binary.LittleEndian.Uint64(it) }
-func itemKey(it []byte) []byte      { return it[leafOverhead:] }
+func (n node) u16(at int) int          { return int(binary.LittleEndian.Uint16(n[at:])) }
+func (n node) setU16(at, v int)        { binary.LittleEndian.PutUint16(n[at:], uint16(v)) }
+func (n node) next() uint32            { return binary.LittleEndian.Uint32(n[specialAt+spNext:]) }
+func (n node) setNext(b uint32)        { binary.LittleEndian.PutUint32(n[specialAt+spNext:], b) }
+func (n node) prev() uint32            { return binary.LittleEndian.Uint32(n[specialAt+spPrev:]) }
+func (n node) setPrev(b uint32)        { binary.LittleEndian.PutUint32(n[specialAt+spPrev:], b) }
+func (n node) level() int              { return n.u16(specialAt + spLevel) }
+func (n node) flags() int              { return n.u16(specialAt + spFlags) }
+func (n node) setFlags(v int)          { n.setU16(specialAt+spFlags, v) }
+func (n node) rightmost() bool         { return n.next() == 0 }
+func (n node) incomplete() bool        { return n.flags()&flagIncomplete != 0 }
+func (n node) count() int              { return (n.u16(lowerAt) - headerSize) / lpSize }
+func (n node) free() int               { return n.u16(upperAt) - n.u16(lowerAt) }
+func (n node) lpAddr(i int) *uint32    { return (*uint32)(unsafe.Pointer(&n[headerSize+i*lpSize])) }
+func loadWord(n node, at int) uint32   { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&n[at]))) }
+func putWord(n node, at int, v uint32) { binary.LittleEndian.PutUint32(n[at:], v) }
+func (n node) lp(i int) uint32         { return atomic.LoadUint32(n.lpAddr(i)) }
+func (n node) dead(i int) bool         { return n.lp(i)>>15&3 == lpDead }
+func makeLP(off, length int) uint32    { return uint32(page.MakeItemID(off, page.Normal, length)) }
+func (n node) markDead(i int)          { atomic.OrUint32(n.lpAddr(i), lpDead<<15) }
+func leafSize(key []byte) int          { return leafOverhead + len(key) }
+func itemPtr(it []byte) uint64         { return binary.LittleEndian.Uint64(it) }
+func itemKey(it []byte) []byte         { return it[leafOverhead:] }
 func putLeaf(it, key []byte, p uint64) {
 	binary.LittleEndian.PutUint64(it, p)
 	copy(it[leafOverhead:], key)

@@ -86,8 +86,7 @@ func Create(ctx context.Context, crit *invariant.Crit, pool *buffer.Pool, log *w
 	defer release(root)
 	b := beginRecord(opCreate)
 	defer builders.Put(b)
-	crit.Enter()
-	defer crit.Exit()
+	crit.Enter() // Exit is never deferred: whoever recovers from a panic must still see the depth (A11)
 	rootBlock := uint32(root.ID().Block)
 	formatMeta(meta.Page(), rootBlock, 0)
 	node(root.Page()).format(0)
@@ -95,7 +94,9 @@ func Create(ctx context.Context, crit *invariant.Crit, pool *buffer.Pool, log *w
 	root.MarkDirty()
 	b.Block(meta, wal.WillInit)
 	b.Block(root, wal.WillInit)
-	if _, err := log.Insert(b); err != nil {
+	_, err = log.Insert(b)
+	crit.Exit()
+	if err != nil {
 		return nil, err
 	}
 	t.root.Store(uint64(rootBlock))
