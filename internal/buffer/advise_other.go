@@ -1,0 +1,5 @@
+//go:build unix && !linux && !heapframes
+
+package buffer
+
+func advise([]byte) {}
