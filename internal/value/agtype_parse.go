@@ -393,7 +393,7 @@ func ParseNumeric(t string) (Value, error) {
 		return Value{}, dberr.New(dberr.InvalidText, "invalid input syntax for type numeric: \"%s\"", t)
 	}
 	if d.Form == apd.Finite {
-		if d.Exponent > maxNumericExp || d.Exponent < -maxNumericExp || d.NumDigits() > maxNumericExp {
+		if d.Exponent > maxNumericExp || d.Exponent < -maxNumericScale || d.NumDigits() > maxNumericExp {
 			return Value{}, dberr.New(dberr.NumericOutOfRange, "value overflows numeric format")
 		}
 		if d.Exponent > 0 { // 1e3 has scale 0: 1000

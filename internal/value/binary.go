@@ -45,7 +45,16 @@ func codeLen(code byte) int {
 }
 
 func getUint(b []byte, n int) (u uint64) {
-	if n == 8 {
+	switch n {
+	case 0:
+		return 0
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case 8:
 		return binary.LittleEndian.Uint64(b)
 	}
 	for i := n - 1; i >= 0; i-- {

@@ -17,7 +17,8 @@ const (
 	numNegative = 4
 
 	// maxNumericExp bounds exponents as PostgreSQL bounds digits, so that no few bytes ask for gigabytes of work.
-	maxNumericExp = 131072
+	maxNumericExp   = 131072
+	maxNumericScale = 16383
 )
 
 // NewNumeric makes a Numeric.
@@ -56,7 +57,7 @@ func (v Value) decimal() (*apd.Decimal, bool) {
 		d.Form = apd.Infinite
 	default:
 		d.Exponent = int32(binary.LittleEndian.Uint32(b[1:]))
-		if d.Exponent > maxNumericExp || d.Exponent < -maxNumericExp {
+		if d.Exponent > maxNumericExp || d.Exponent < -maxNumericScale {
 			return nil, false
 		}
 		d.Coeff.SetBytes(b[5:])

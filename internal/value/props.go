@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"math/bits"
 	"sort"
 )
@@ -57,6 +58,15 @@ func (p Props) Len() int { t := p.table(); return t.n }
 // Get returns the value of a key as a view.
 func (p Props) Get(key uint32) (Value, bool) {
 	t := p.table()
+	if t.kw == 1 { // the common record: at most 255 interned keys in the graph
+		if key > 255 {
+			return Value{}, false
+		}
+		if i := bytes.IndexByte(t.keys, byte(key)); i >= 0 {
+			return t.value(i), true
+		}
+		return Value{}, false
+	}
 	lo, hi := 0, t.n
 	for hi-lo > 8 {
 		mid := int(uint(lo+hi) >> 1)

@@ -412,7 +412,13 @@ func TestJSON(t *testing.T) {
 }
 
 func exercise(v Value) {
-	_ = Validate(v)
+	// Offsets that lie may name the same bytes over and over: deep walks of such values end, but late.
+	if Validate(v) != nil && len(v.Raw()) > 40 {
+		v.At(1)
+		v.Entry(1)
+		v.Get("a")
+		return
+	}
 	AppendKey(nil, v)
 	Hash(v)
 	Compare(v, v)
@@ -461,6 +467,9 @@ func FuzzParseText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		if strings.Count(s, "::") > 8 {
+			return // numerics of 100,000 digits only cost time
+		}
 		if v, err := ParseAgtype(s); err == nil {
 			text := string(AppendAgtype(nil, v))
 			if back, err := ParseAgtype(text); err != nil || Compare(back, v) != 0 {
