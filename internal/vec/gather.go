@@ -32,11 +32,12 @@ func (c *Column) Gather(src *Column, idx []uint16) {
 			kinds[i], words[i] = src.Kinds[r], src.Words[r]
 		}
 	}
-	c.Arena = src.Arena[:len(src.Arena):len(src.Arena)]
+	c.Arena, c.shares = src.Arena[:len(src.Arena):len(src.Arena)], sameArena
 }
 
 // size gives c n rows of undefined content.
 func (c *Column) size(n int) {
+	c.release()
 	if cap(c.Kinds) < n || cap(c.Words) < n {
 		m := max(n, 2*cap(c.Kinds))
 		if m > n && m < 64 {
@@ -50,7 +51,7 @@ func (c *Column) size(n int) {
 // Alias makes c the rows from … to-1 of src without copying. c is valid as long as src is; nothing may be appended to it.
 func (c *Column) Alias(src *Column, from, to int) {
 	c.Kinds, c.Words = src.Kinds[from:to:to], src.Words[from:to:to]
-	c.Arena = src.Arena[:len(src.Arena):len(src.Arena)]
+	c.Arena, c.shares = src.Arena[:len(src.Arena):len(src.Arena)], sameAll
 	c.uniform = src.uniform
 }
 
@@ -62,7 +63,7 @@ func (c *Column) Repeat(src *Column, r, n int) {
 		c.Kinds[i], c.Words[i] = k, w
 	}
 	c.uniform = k
-	c.Arena = src.Arena[:len(src.Arena):len(src.Arena)]
+	c.Arena, c.shares = src.Arena[:len(src.Arena):len(src.Arena)], sameArena
 }
 
 // Nulls makes c n rows of null.

@@ -22,6 +22,27 @@ type Column struct {
 
 	// uniform is the kind shared by every row, or mixed. Appends keep it exact.
 	uniform value.Kind
+	shares  sharing
+}
+
+// sharing says what of a column is another's memory, which must not be written or kept for later use.
+type sharing uint8
+
+const (
+	ownAll    sharing = iota
+	sameArena         // Arena is another column's
+	sameAll           // Kinds and Words too
+)
+
+// release gives up what is another column's, before c is filled again.
+func (c *Column) release() {
+	switch c.shares {
+	case sameAll:
+		c.Kinds, c.Words, c.Arena = nil, nil, nil
+	case sameArena:
+		c.Arena = nil
+	}
+	c.shares = ownAll
 }
 
 const mixed value.Kind = 0xFF
@@ -31,6 +52,7 @@ func (c *Column) Len() int { return len(c.Kinds) }
 
 // Reset empties the column and keeps its memory.
 func (c *Column) Reset() {
+	c.release()
 	c.Kinds, c.Words, c.Arena, c.uniform = c.Kinds[:0], c.Words[:0], c.Arena[:0], value.Null
 }
 

@@ -47,6 +47,24 @@ func Equal(a, b Expr) bool { panic("expr: being written") }
 // String prints an expression as Cypher, for EXPLAIN.
 func String(e Expr) string { panic("expr: being written") }
 
+// Aggregator is an aggregate over many groups at once: columns of states, no allocation per row. Aggregating operators use it; a
+// group number is whatever their hash table says.
+type Aggregator interface {
+	// Grow makes groups 0 … n-1 exist; new ones are empty.
+	Grow(n int)
+	// Add takes rows: row i belongs to group groups[i], and args[k] has the value of argument k of each row, dense. count(*) gets no args.
+	Add(env *Env, groups []uint32, args []*vec.Column) error
+	// Results appends the results of groups from … to-1.
+	Results(env *Env, from, to int, out *vec.Column) error
+	// Size is what the states hold, in bytes.
+	Size() int
+	// Reset drops all groups and keeps memory.
+	Reset()
+}
+
+// NewAggregator makes the aggregator of a call, DISTINCT included.
+func NewAggregator(a *Agg) Aggregator { panic("expr: being written") }
+
 // AggState is the state of one group. It is pointer-light; what it keeps is charged to Env.Mem.
 type AggState interface {
 	// Add takes the value of one row. args has one value for each argument; count(*) gets none.
