@@ -25,7 +25,7 @@
 //
 // P6: the right side of a batched Apply begins at an [Argument] that yields the left rows and their ordinal in the slot RowID;
 // every row that comes out on top carries its RowID. Operators that work on a whole input (Aggregate, Distinct, Sort,
-// TopN, Skip, Limit, Union) name that slot in Part and work on each of its values apart; several are nested Applys' ids.
+// TopN, Skip, Limit, Union) name that slot in Part and work on each of its values apart.
 //
 // P7: between two clauses whose footprints conflict (rules C2) stands an [Eager] with the reason. In reference mode (rules C5) one stands
 // between all clauses.

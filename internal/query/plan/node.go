@@ -9,7 +9,17 @@ import (
 // Slot numbers a column of a row. Slots are dense from 0; NoSlot means none.
 type Slot = int
 
-const NoSlot Slot = -1
+const NoSlot Slot = expr.NoSlot
+
+// Subplan is what expr.Subplan.Plan holds: Root starts at an Argument that yields Args and RowID, and is run for a batch of outer rows as
+// the right side of an Apply would be. The executor folds its rows by expr.Subplan.Kind; From is the slot collected. Subqueries
+// in the place of a condition become Semi or Anti Applys instead, where they can.
+type Subplan struct {
+	Root  Node
+	Args  []Slot
+	RowID Slot
+	From  Slot
+}
 
 // Query is a finished plan.
 type Query struct {
@@ -21,7 +31,7 @@ type Query struct {
 	ReadOnly bool
 	Schema   bool      // a schema command or SHOW: Root is one of SchemaCommand, Show
 	Segments []Segment // at least one
-	Params   []string  // names of the parameters that must be given, sorted
+	Params   []string  // names of the parameters that must be given: Env.Params[i] is the value of Params[i]
 	Notices  []Notice
 	Graph    string // USE g, or "" for the session's graph
 	Explain  ExplainMode

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+)
+
+// Catalog is what the planner asks about the graph: names, indexes and estimates. store.Graph satisfies it.
+type Catalog interface {
+	Label(v store.View, name string, e schema.Entity) (schema.LabelID, bool)
+	Key(name string) (schema.KeyID, bool)
+	Labels(v store.View) []schema.Label
+	Keys() []string
+	Indexes(v store.View) []schema.Index
+	Constraints(v store.View) []schema.Constraint
+	store.Stats
+}
+
+var _ Catalog = (store.Graph)(nil)
+
+// Options of [Make].
+type Options struct {
+	View store.View // at which names and indexes are looked up
+
+	// Reference asks for the reference run's plan (rules C5): a barrier between all clauses, textual order, no index and none of the
+	// rules below.
+	Reference bool
+	// Off switches rules off by name, for tests that compare answers with and without them.
+	Off map[Rule]bool
+	// NoCommandIDs: the store cannot read at a command id, so every pair of clauses of a writing statement gets a barrier.
+	NoCommandIDs bool
+}
+
+// Rule names a rewrite that must not change the answer.
+type Rule string
+
+// The rules.
+const (
+	RuleMergeMatch     Rule = "merge-match"        // plan consecutive MATCH clauses as one graph
+	RuleIndexSeek      Rule = "index-seek"         // use property indexes
+	RuleByID           Rule = "by-id"              // find entities by id(n) = e
+	RuleJoinOrder      Rule = "join-order"         // choose start and order of expansion by cost; off: textual order
+	RuleHashJoin       Rule = "hash-join"          // join disconnected parts on equality
+	RulePushDown       Rule = "push-down"          // test a predicate as soon as its variables are bound; off: at the end of the MATCH
+	RuleSemiApply      Rule = "semi-apply"         // EXISTS as a semi or anti apply
+	RuleOptionalExpand Rule = "optional-expand"    // one-hop OPTIONAL MATCH without an apply
+	RuleDistinctEnds   Rule = "distinct-endpoints" // BFS over end vertices where only they count (rules C7)
+	RuleTopN           Rule = "top-n"              // ORDER BY with LIMIT keeps N rows
+	RuleLateProject    Rule = "late-project"       // compute what the sort does not need behind it
+	RuleLateProps      Rule = "late-properties"    // read all properties of a variable in one visit
+	RuleCountStore     Rule = "count-store"        // count(*) of a label or type from counters
+	RuleFuseSet        Rule = "fuse-set"           // adjacent SET and REMOVE with disjoint footprints as one (rules C2)
+	RuleTypeUnique     Rule = "type-unique"        // no uniqueness test between relationships of disjoint types (rules C7)
+)
+
+// Rules lists all rules.
+var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleByID, RuleJoinOrder, RuleHashJoin, RulePushDown, RuleSemiApply, RuleOptionalExpand,
+	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleTypeUnique}
+
+func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }
