@@ -342,7 +342,8 @@ func (p *parser) checkCreatedRel(r *RelPattern, create bool) {
 	case r.Where != nil:
 		p.errorAt(r.Span, "UnexpectedSyntax", "WHERE cannot stand in a pattern that is created")
 	}
-	if _, ok := r.Types.(*LabelName); !ok {
+	// Without a type but with a variable the binder must say first whether the variable is bound already.
+	if _, ok := r.Types.(*LabelName); !ok && (r.Types != nil || r.Var == nil) {
 		p.errorAt(r.Span, "NoSingleRelationshipType", "a relationship that is created has exactly one type, as in -[:KNOWS]->")
 	}
 }

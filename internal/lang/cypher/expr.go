@@ -39,6 +39,7 @@ func (p *parser) binary(min int, patternOK bool) Expr {
 // continueExpr reads the operators that follow x.
 func (p *parser) continueExpr(x Expr, start int32, min int) Expr {
 	var chain *Compare // the comparison that the next one continues
+	max := precPostfix // IS NULL has no right side, so that what binds tighter must not follow it
 	for n := 0; ; n++ {
 		if n > 100 {
 			if p.long++; p.long > maxLong {
@@ -49,7 +50,7 @@ func (p *parser) continueExpr(x Expr, start int32, min int) Expr {
 		t := p.tok()
 		switch t.Kind {
 		case Plus, Minus, DoubleBar:
-			if min > precAdd {
+			if min > precAdd || max < precAdd {
 				return x
 			}
 			op := OpAdd
@@ -61,7 +62,7 @@ func (p *parser) continueExpr(x Expr, start int32, min int) Expr {
 			}
 			x = p.binaryRest(x, start, op, precAdd+1, false)
 		case Star, Slash, Percent:
-			if min > precMul {
+			if min > precMul || max < precMul {
 				return x
 			}
 			op := OpMul
@@ -73,7 +74,7 @@ func (p *parser) continueExpr(x Expr, start int32, min int) Expr {
 			}
 			x = p.binaryRest(x, start, op, precMul+1, false)
 		case Caret:
-			if min > precPow {
+			if min > precPow || max < precPow {
 				return x
 			}
 			x = p.binaryRest(x, start, OpPow, precPow+1, false)
@@ -106,12 +107,13 @@ func (p *parser) continueExpr(x Expr, start int32, min int) Expr {
 			p.noPattern(x)
 			ty := p.typ()
 			x = &IsType{Span: p.from(start), X: x, Type: ty}
+			max = precPredicate
 		case Name:
 			y := p.keywordOperator(x, start, min, t)
 			if y == nil {
 				return x
 			}
-			x = y
+			x, max = y, precPredicate
 		default:
 			return x
 		}
@@ -679,6 +681,7 @@ func (p *parser) bracketed() Expr {
 // level makes it a list.
 func (p *parser) isComprehension(open int) bool {
 	end := int(p.toks[open].Match)
+	cases := 0 // WHEN 1, 2 has commas of its own
 	for i := open + 1; i < end; i++ {
 		t := &p.toks[i]
 		if t.Match > int32(i) {
@@ -686,7 +689,11 @@ func (p *parser) isComprehension(open int) bool {
 			continue
 		}
 		switch {
-		case t.Kind == Comma:
+		case t.Keyword == kwCASE:
+			cases++
+		case t.Keyword == kwEND && cases > 0:
+			cases--
+		case t.Kind == Comma && cases == 0:
 			return false
 		case t.Kind == Bar, t.Keyword == kwWHERE:
 			return true

@@ -209,7 +209,9 @@ func unquoteName(s string) string { return strings.ReplaceAll(s[1:len(s)-1], "``
 // ---- Errors ----
 
 // unexpected fails at the next token, saying what stands there and what should.
-func (p *parser) unexpected(expected string) { p.fail(p.unexpectedErr(p.tok(), "UnexpectedSyntax", expected)) }
+func (p *parser) unexpected(expected string) {
+	p.fail(p.unexpectedErr(p.tok(), "UnexpectedSyntax", expected))
+}
 
 func (p *parser) unexpectedErr(t *Token, token, expected string) *dberr.Error {
 	err := dberr.Compile(dberr.Syntax, token, int(t.Start), int(t.End), "unexpected %s, expected %s", p.describe(t), expected)

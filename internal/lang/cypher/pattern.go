@@ -360,6 +360,9 @@ func (p *parser) isPattern(i int) bool {
 	if end < 0 || !p.startsRel(end+1) {
 		return false
 	}
+	if d := p.at(end + 1); d.Kind == Minus && p.at(end+2).Kind == Minus && d.End != p.at(end+2).Start {
+		return false // (a) - -(b) is arithmetic
+	}
 	t := p.at(i + 1)
 	if t.Kind == Name {
 		n := p.at(i + 2)
