@@ -220,8 +220,7 @@ func (p Page) SetPruneXID(x uint64) { le.PutUint64(p[offPruneXID:], x&(1<<48-1))
 
 // Word returns the aligned four bytes at off for atomic use, as line pointers, infomasks and visibility bits have (P3).
 func (p Page) Word(off int) *uint32 {
-	_ = p[off+3]
-	return (*uint32)(unsafe.Pointer(&p[off]))
+	return (*uint32)(unsafe.Pointer(unsafe.SliceData(p[off : off+4]))) // slicing checks the bounds without a read
 }
 
 func init() {
