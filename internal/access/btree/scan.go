@@ -464,3 +464,20 @@ func (t *Tree) Count(ctx context.Context, r Range) (uint64, error) {
 		i = node(f.Page()).first()
 	}
 }
+
+// Has reports whether the entry (key, ptr) is there and not marked dead.
+func (t *Tree) Has(ctx context.Context, key []byte, ptr uint64) (bool, error) {
+	tg := target{key: key, ptr: ptr}
+	f, err := t.descend(ctx, nil, tg, 0, false, nil)
+	if err != nil {
+		return false, err
+	}
+	defer unlatch(f, false)
+	n := node(f.Page())
+	i := n.search(tg)
+	if i == n.count() || n.dead(i) {
+		return false, nil
+	}
+	it := n.item(i)
+	return itemPtr(it) == ptr && bytes.Equal(itemKey(it), key), nil
+}
