@@ -91,6 +91,7 @@ const (
 	KindRow                      // A = relation, B = row id
 	KindRows                     // A = relation: row locks too many to list
 	KindHash                     // A, B = a hash and what it is over (MERGE)
+	KindRowQueue                 // A, B as KindRow: those who wait for the row's xmax line up
 	KindToken                    // A, B = a graph and a hash of a name
 	KindObject                   // A, B = anything else: an index build, a checkpoint
 )
@@ -591,4 +592,41 @@ func (tx *Tx) escalated(rel uint64, mode Mode) bool {
 
 func (tx *Tx) noteEscalated(rel uint64, mode Mode) {
 	tx.escal = append(tx.escal, escalation{rel, mode, tx.subSeq})
+}
+
+// AdoptRowLock lists a row lock that the transaction holds by an xmax which one of its subtransactions is about to overwrite
+// (rules B2). It belongs to the whole transaction: it was taken before the subtransaction, and nobody can hold another.
+func (tx *Tx) AdoptRowLock(rel, id uint64, mode Mode) {
+	t := tx.m.locks
+	res := Resource{KindRow, rel, id}
+	p := t.part(res)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := t.headLocked(p, res)
+	for r := h.holders; r != nil; r = r.next {
+		if r.tx == tx && r.sub == 0 && covers(r.mode, mode) {
+			return
+		}
+	}
+	grantFirstLocked(p, h, tx, mode)
+}
+
+// grantFirstLocked is grantLocked for a lock that counts as taken before all others.
+func grantFirstLocked(p *partition, h *lockHead, tx *Tx, mode Mode) {
+	r := p.freeR
+	if r != nil {
+		p.freeR = r.next
+	} else {
+		r = new(lockRec)
+	}
+	*r = lockRec{head: h, tx: tx, mode: mode, next: h.holders, nxT: tx.lockHead}
+	h.holders = r
+	if tx.lockHead != nil {
+		tx.lockHead.prevT = r
+	} else {
+		tx.lockTail = r
+	}
+	tx.lockHead = r
+	tx.nlocks++
+	tx.nrows++
 }

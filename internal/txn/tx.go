@@ -27,6 +27,7 @@ type TxOptions struct {
 	Isolation Isolation
 	ReadOnly  bool
 	Async     bool            // Commit does not wait for the log to be flushed
+	Session   uint32          // spreads sessions over insert pages
 	Crit      *invariant.Crit // of the session; nil where nobody recovers from panics
 	// LockTimeout replaces the manager's if it is not zero; negative means none.
 	LockTimeout time.Duration
@@ -163,6 +164,9 @@ func (tx *Tx) lockTimeout(def time.Duration) time.Duration {
 
 // Crit returns the session's count of critical sections; may be nil.
 func (tx *Tx) Crit() *invariant.Crit { return tx.opts.Crit }
+
+// Session returns the number that spreads sessions over insert pages.
+func (tx *Tx) Session() uint32 { return tx.opts.Session }
 
 // Done reports whether the transaction has ended.
 func (tx *Tx) Done() bool { return tx.done }

@@ -1,0 +1,165 @@
+package heap
+
+import (
+	"context"
+	"math"
+
+	"github.com/hedgerowdb/hedgerow/internal/buffer"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
+)
+
+// Want says how far a look-up may go from its TID.
+type Want uint8
+
+const (
+	// ByIndex looks only at the chain of the root: a version elsewhere has an index entry of its own.
+	ByIndex Want = iota
+	// ByHint also follows the versions that the own transaction made, to whatever page (rules B1).
+	ByHint
+	// WithDeleted is ByHint that serves a row which the own transaction deleted (rules C8).
+	WithDeleted
+)
+
+// Getter reads rows by their TIDs. It keeps the page of the last one pinned: a batch that visits TIDs in the order in which
+// they lie pins each page once. Release it before anything that may wait, and before writing to the same table.
+type Getter struct {
+	t *Table
+	f *buffer.Frame
+}
+
+// Getter returns a reader.
+func (t *Table) Getter() Getter { return Getter{t: t} }
+
+// Release unpins the page; rows that Get returned are invalid from then on.
+func (g *Getter) Release() {
+	if g.f != nil {
+		g.f.Unpin()
+		g.f = nil
+	}
+}
+
+// Table returns what the getter reads.
+func (g *Getter) Table() *Table { return g.t }
+
+func (g *Getter) at(ctx context.Context, b page.Block) (bool, error) {
+	if g.f != nil {
+		if g.f.ID().Block == b {
+			return true, nil
+		}
+		g.Release()
+	}
+	n, err := g.t.Blocks()
+	if err != nil || b >= n {
+		return false, err
+	}
+	g.f, err = g.t.pin(ctx, b)
+	return err == nil, err
+}
+
+// Get returns the version of row id that a read at (s, cid) sees, looking from tid; an id of 0 is not compared. The bytes live
+// until the next call. root is where to look next time. ok is false if there is none from here: through an index that is the
+// answer, through a hint the id index has it.
+func (g *Getter) Get(ctx context.Context, s *txn.Snapshot, cid uint32, tid page.TID, id uint64, want Want) (row []byte, root page.TID, ok bool, err error) {
+	root = tid
+	expect := txn.InvalidXID // xmin that the next version must have
+	for hops := 0; ; hops++ {
+		if ok, err := g.at(ctx, root.Block()); !ok {
+			return nil, 0, false, err
+		}
+		if hops == 0 {
+			g.t.pruneOnRead(ctx, &g.f, crit(s))
+		}
+		g.f.RLock()
+		c := g.t.look(g.f, s, cid, root.Offset(), id, expect)
+		if c.hinted {
+			setHints(g.f, &c)
+		}
+		g.f.RUnlock()
+		if c.found {
+			return c.tup.row(), root, true, nil
+		}
+		if want == ByIndex || !c.any || !ownEnd(s.Tx(), c.tup) {
+			return nil, 0, false, nil
+		}
+		v := c.tup.version()
+		if v.Mask&txn.XmaxDelete != 0 {
+			if want == WithDeleted {
+				return c.tup.row(), root, true, nil
+			}
+			return nil, 0, false, nil
+		}
+		next := c.tup.ctid()
+		if next == page.MakeTID(root.Block(), c.off) || hops > math.MaxInt16 {
+			return nil, 0, false, nil
+		}
+		root, expect = next, v.Xmax
+	}
+}
+
+// ownEnd reports whether the version was ended by the transaction itself.
+func ownEnd(tx *txn.Tx, t tuple) bool {
+	m := t.mask()
+	return m&(txn.XmaxNone|txn.XmaxLock) == 0 && t.xmax() != 0 && tx.Owns(t.xmax())
+}
+
+const maxHints = 4
+
+// found is where a walk along a chain on one page ended: at the version seen, or at the last.
+type found struct {
+	any, found bool
+	tup        tuple
+	off        int
+	hinted     bool
+	nhints     int
+	hints      [maxHints]struct {
+		tup  tuple
+		bits txn.Mask
+	}
+}
+
+// look walks the chain behind a root for the version seen. The page is latched in any mode.
+func (t *Table) look(f *buffer.Frame, s *txn.Snapshot, cid uint32, off int, id uint64, expect txn.XID) (c found) {
+	p := f.Page()
+	if p.IsNew() {
+		return c
+	}
+	tup, off, ok := head(p, off)
+	block := f.ID().Block
+	all := p.Flags()&flagAllVisible != 0
+	for ok {
+		if id != 0 && tup.id() != id || expect != txn.InvalidXID && tup.xmin() != expect {
+			return c
+		}
+		expect = txn.InvalidXID
+		c.any, c.tup, c.off = true, tup, off
+		if all { // H4
+			c.found = true
+			return c
+		}
+		seen, hints := s.Sees(tup.version(), tup.id(), cid)
+		if hints != 0 && c.nhints < maxHints {
+			c.hinted = true
+			c.hints[c.nhints].tup, c.hints[c.nhints].bits = tup, hints
+			c.nhints++
+		}
+		if seen {
+			c.found = true
+			return c
+		}
+		tup, off, ok = tup.next(block)
+	}
+	return c
+}
+
+// setHints stores hint bits if the shared latch can be turned into a share-exclusive one at once (H7).
+func setHints(f *buffer.Frame, c *found) {
+	if !f.TryUpgrade() {
+		return
+	}
+	for _, h := range c.hints[:c.nhints] {
+		h.tup.addMask(h.bits)
+	}
+	f.MarkHintDirty()
+	f.Downgrade()
+}

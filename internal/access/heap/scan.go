@@ -1,0 +1,155 @@
+package heap
+
+import (
+	"context"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
+)
+
+// Batch holds copies of rows; its memory is used again by the next batch.
+type Batch struct {
+	TID []page.TID // roots
+	off []uint32   // where each row begins in buf; one more than rows
+	buf []byte
+}
+
+// Reset empties b and keeps its memory.
+func (b *Batch) Reset() { b.TID, b.off, b.buf = b.TID[:0], b.off[:0], b.buf[:0] }
+
+// Len returns the number of rows.
+func (b *Batch) Len() int { return len(b.TID) }
+
+// Row returns the bytes of row i.
+func (b *Batch) Row(i int) []byte {
+	end := uint32(len(b.buf))
+	if i+1 < len(b.off) {
+		end = b.off[i+1]
+	}
+	return b.buf[b.off[i]:end:end]
+}
+
+func (b *Batch) add(tid page.TID, row []byte) {
+	b.TID = append(b.TID, tid)
+	b.off = append(b.off, uint32(len(b.buf)))
+	b.buf = append(b.buf, row...)
+}
+
+// Scan reads all rows that a snapshot sees, page by page. Between calls of Next it holds nothing but its place.
+type Scan struct {
+	t          *Table
+	s          *txn.Snapshot
+	cid        uint32
+	next, end  page.Block
+	off        int // root offsets of page next up to it were returned already
+	refreshing bool
+	started    bool
+	limited    bool
+}
+
+// Scan begins to read everything. The snapshot must stay open until the last Next.
+func (t *Table) Scan(s *txn.Snapshot, cid uint32) *Scan { return &Scan{t: t, s: s, cid: cid} }
+
+// ScanRange reads the blocks from … to-1 only.
+func (t *Table) ScanRange(s *txn.Snapshot, cid uint32, from, to page.Block) *Scan {
+	return &Scan{t: t, s: s, cid: cid, next: from, end: to, started: true, limited: true}
+}
+
+// Blocks returns the next page to read and the end of the scan as known now.
+func (c *Scan) Blocks() (next, end page.Block) { return c.next, c.end }
+
+// Next replaces the contents of b with up to max rows; none means the end.
+func (c *Scan) Next(ctx context.Context, max int, b *Batch) error {
+	b.Reset()
+	if !c.started {
+		end, err := c.t.Blocks()
+		if err != nil {
+			return err
+		}
+		c.end, c.started = end, true
+	}
+	for b.Len() < max {
+		if c.next >= c.end {
+			if !c.more() {
+				return nil
+			}
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return dberr.As(err)
+		}
+		if err := c.page(ctx, max, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more looks once more at the size of a table some rows of which are judged newer than the snapshot (rules A9): they may have
+// moved behind the end that the scan began with. Other rows there are invisible to it.
+func (c *Scan) more() bool {
+	if c.refreshing || c.limited || !c.s.Refreshed() {
+		return false
+	}
+	c.refreshing = true
+	end, err := c.t.Blocks()
+	if err != nil || end <= c.end {
+		return false
+	}
+	c.end = end
+	return true
+}
+
+func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
+	f, err := c.t.pin(ctx, c.next)
+	if err != nil {
+		return err
+	}
+	defer f.Unpin()
+	if c.off == 0 {
+		c.t.pruneOnRead(ctx, &f, crit(c.s))
+	}
+	f.RLock()
+	defer f.RUnlock()
+	p := f.Page()
+	n := 0
+	if !p.IsNew() {
+		n = p.NumItems()
+	}
+	var hints found
+	for off := c.off + 1; off <= n; off++ {
+		id := p.ItemID(off)
+		switch id.State() {
+		case page.Unused:
+			continue
+		case page.Dead:
+			continue
+		case page.Normal:
+			if tupleAt(p, id).mask()&txn.HeapOnly != 0 {
+				continue // reached from its root
+			}
+		}
+		if b.Len() >= max {
+			c.off = off - 1
+			return nil
+		}
+		got := c.t.look(f, c.s, c.cid, off, 0, txn.InvalidXID)
+		for _, h := range got.hints[:got.nhints] {
+			if hints.nhints == maxHints {
+				setHints(f, &hints)
+				hints.nhints = 0
+			}
+			hints.hints[hints.nhints] = h
+			hints.nhints++
+		}
+		if got.found {
+			b.add(page.MakeTID(c.next, off), got.tup.row())
+		}
+	}
+	if hints.nhints > 0 {
+		setHints(f, &hints)
+	}
+	c.next, c.off = c.next+1, 0
+	return nil
+}
