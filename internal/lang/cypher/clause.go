@@ -273,8 +273,8 @@ func (p *parser) items() []*Item {
 
 // orderSkipLimit reads what may follow a projection.
 func (p *parser) orderSkipLimit() (order []*SortItem, skip, limit Expr) {
-	if p.kw() == kwORDER && p.peek(1).Keyword == kwBY {
-		p.i += 2
+	if p.acceptKw(kwORDER) {
+		p.expectKw(kwBY)
 		for {
 			start := p.tok().Start
 			s := &SortItem{Expr: p.expr()}

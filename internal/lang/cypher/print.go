@@ -978,7 +978,11 @@ func (p *printer) bare(x Expr) {
 		p.str("{")
 		for i, e := range x.Entries {
 			p.sep(i, ", ")
-			p.key(e.Key.Name)
+			if e.Key.Name == "" {
+				p.str("''") // only the AGE dialect has it
+			} else {
+				p.key(e.Key.Name)
+			}
 			p.str(": ")
 			p.expr(e.Value, precLowest)
 		}
@@ -1042,6 +1046,11 @@ func (p *printer) bare(x Expr) {
 	case *HasLabels:
 		// Parentheses keep a | apart from that of a comprehension.
 		_, or := x.Labels.(*LabelOr)
+		if _, ok := x.X.(*CaseOperand); ok {
+			p.str("IS ")
+			p.labels(x.Labels, 0)
+			return
+		}
 		p.flag(or, "(")
 		if _, ok := x.X.(*HasLabels); ok {
 			p.expr(x.X, precAtom)
