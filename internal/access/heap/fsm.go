@@ -81,7 +81,7 @@ func (t *Table) fsmPage(ctx context.Context, b page.Block, make bool) *buffer.Fr
 	} else {
 		var n page.Block
 		if n, err = t.o.Pool.Size(t.o.File, page.FSM); err == nil && b < n {
-			f, err = t.o.Pool.Pin(ctx, page.ID{Rel: t.o.File, Fork: page.FSM, Block: b})
+			f, err = t.o.Pool.PinOrZero(ctx, page.ID{Rel: t.o.File, Fork: page.FSM, Block: b})
 		}
 	}
 	if err != nil {

@@ -2,9 +2,11 @@ package heap
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
+	"github.com/hedgerowdb/hedgerow/internal/invariant"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
 )
@@ -24,8 +26,9 @@ const (
 // Getter reads rows by their TIDs. It keeps the page of the last one pinned: a batch that visits TIDs in the order in which
 // they lie pins each page once. Release it before anything that may wait, and before writing to the same table.
 type Getter struct {
-	t *Table
-	f *buffer.Frame
+	t    *Table
+	f    *buffer.Frame
+	crit *invariant.Crit
 }
 
 // Getter returns a reader.
@@ -49,12 +52,16 @@ func (g *Getter) at(ctx context.Context, b page.Block) (bool, error) {
 		}
 		g.Release()
 	}
-	n, err := g.t.Blocks()
-	if err != nil || b >= n {
+	f, err := g.t.pin(ctx, b)
+	if err != nil {
+		if errors.Is(err, buffer.ErrNoBlock) {
+			err = nil
+		}
 		return false, err
 	}
-	g.f, err = g.t.pin(ctx, b)
-	return err == nil, err
+	g.f = f
+	g.t.pruneOnRead(f, g.crit)
+	return true, nil
 }
 
 // Get returns the version of row id that a read at (s, cid) sees, looking from tid; an id of 0 is not compared. The bytes live
@@ -62,13 +69,11 @@ func (g *Getter) at(ctx context.Context, b page.Block) (bool, error) {
 // answer, through a hint the id index has it.
 func (g *Getter) Get(ctx context.Context, s *txn.Snapshot, cid uint32, tid page.TID, id uint64, want Want) (row []byte, root page.TID, ok bool, err error) {
 	root = tid
+	g.crit = crit(s)
 	expect := txn.InvalidXID // xmin that the next version must have
 	for hops := 0; ; hops++ {
 		if ok, err := g.at(ctx, root.Block()); !ok {
 			return nil, 0, false, err
-		}
-		if hops == 0 {
-			g.t.pruneOnRead(ctx, &g.f, crit(s))
 		}
 		g.f.RLock()
 		c := g.t.look(g.f, s, cid, root.Offset(), id, expect)
@@ -161,5 +166,5 @@ func setHints(f *buffer.Frame, c *found) {
 		h.tup.addMask(h.bits)
 	}
 	f.MarkHintDirty()
-	f.Downgrade()
+	f.DowngradeSX()
 }

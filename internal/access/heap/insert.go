@@ -131,8 +131,8 @@ func (t *Table) room(ctx context.Context, tx *txn.Tx, n, spare int, avoid page.B
 			if f, err = t.pin(ctx, b); err != nil {
 				return nil, nil, err
 			}
-			t.pruneFor(ctx, f, tx.Crit(), need+spare)
 			f.Lock()
+			t.pruneFor(f, tx.Crit(), need+spare)
 		}
 		p := f.Page()
 		if p.IsNew() || p.FreeSpace() >= need+spare && hasPointer(p) || fresh {

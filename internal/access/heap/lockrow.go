@@ -2,7 +2,9 @@ package heap
 
 import (
 	"context"
+	"errors"
 
+	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
@@ -76,16 +78,11 @@ func (t *Table) chainEnd(ctx context.Context, tx *txn.Tx, s *txn.Snapshot, tid p
 	expect := txn.InvalidXID
 	seen := false // a version that the snapshot sees was passed
 	for {
-		blocks, err := t.Blocks()
-		if err != nil {
-			return e, err
-		}
-		if e.root.Block() >= blocks {
-			e.outcome = Missing
-			return e, nil
-		}
 		f, err := t.pin(ctx, e.root.Block())
 		if err != nil {
+			if errors.Is(err, buffer.ErrNoBlock) {
+				e.outcome, err = Missing, nil
+			}
 			return e, err
 		}
 		f.RLock()

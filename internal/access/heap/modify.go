@@ -2,6 +2,7 @@ package heap
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
@@ -82,22 +83,18 @@ const everything = math.MaxUint32
 // short. The result's page is latched unless the outcome is not OK.
 func (t *Table) target(ctx context.Context, tx *txn.Tx, s *txn.Snapshot, tid page.TID, id uint64, need int) (sp spot, err error) {
 	root, expect := tid, txn.InvalidXID
-	end, err := t.Blocks()
-	if err != nil {
-		return sp, err
-	}
 	for {
-		if root.Block() >= end {
-			return spot{outcome: Missing}, nil
-		}
 		f, err := t.pin(ctx, root.Block())
 		if err != nil {
+			if errors.Is(err, buffer.ErrNoBlock) {
+				return spot{outcome: Missing}, nil
+			}
 			return sp, err
 		}
-		if need > 0 {
-			t.pruneFor(ctx, f, tx.Crit(), need)
-		}
 		f.Lock()
+		if need > 0 {
+			t.pruneFor(f, tx.Crit(), need)
+		}
 		p := f.Page()
 		var vm *buffer.Frame
 		if !p.IsNew() && p.Flags()&flagAllVisible != 0 {

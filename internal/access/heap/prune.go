@@ -15,25 +15,22 @@ import (
 var builders = sync.Pool{New: func() any { return wal.NewBuilder() }}
 
 // pruneOnRead prunes a pinned page that a reader came to, if it is nearly full and something may be gone.
-func (t *Table) pruneOnRead(ctx context.Context, fp **buffer.Frame, c *invariant.Crit) {
-	f := *fp
+func (t *Table) pruneOnRead(f *buffer.Frame, c *invariant.Crit) {
 	f.RLock()
 	p := f.Page()
 	want := !p.IsNew() && p.PruneXID() != 0 && p.ExactFreeSpace() < page.Size/10 && t.ended(txn.XID(p.PruneXID()))
 	f.RUnlock()
-	if want {
-		t.prune(ctx, f, c)
+	if want && f.TryCleanup() {
+		t.prune(f, c)
+		f.Unlock()
 	}
 }
 
-// pruneFor prunes a pinned page that a writer needs room on.
-func (t *Table) pruneFor(ctx context.Context, f *buffer.Frame, c *invariant.Crit, need int) {
-	f.RLock()
+// pruneFor prunes a page, pinned and exclusively latched, that a writer needs room on.
+func (t *Table) pruneFor(f *buffer.Frame, c *invariant.Crit, need int) {
 	p := f.Page()
-	want := !p.IsNew() && p.PruneXID() != 0 && (p.FreeSpace() < need || !hasPointer(p)) && t.ended(txn.XID(p.PruneXID()))
-	f.RUnlock()
-	if want {
-		t.prune(ctx, f, c)
+	if !p.IsNew() && p.PruneXID() != 0 && (p.FreeSpace() < need || !hasPointer(p)) && t.ended(txn.XID(p.PruneXID())) && f.UpgradeCleanup() {
+		t.prune(f, c)
 	}
 }
 
@@ -63,16 +60,20 @@ func (t *Table) Prune(ctx context.Context, b page.Block) (int, error) {
 		return 0, err
 	}
 	defer f.Unpin()
-	return t.prune(ctx, f, nil), nil
-}
-
-func (t *Table) prune(ctx context.Context, f *buffer.Frame, c *invariant.Crit) int {
-	h := t.o.Txns.Horizon()
-	sched.Point("heap.prune.horizon")
-	if t.o.Txns.Fate().Err() != nil || !f.TryCleanup() {
-		return 0
+	if !f.TryCleanup() {
+		return 0, nil
 	}
 	defer f.Unlock()
+	return t.prune(f, nil), nil
+}
+
+// prune works under the cleanup lock (H6).
+func (t *Table) prune(f *buffer.Frame, c *invariant.Crit) int {
+	h := t.o.Txns.Horizon()
+	sched.Point("heap.prune.horizon")
+	if t.o.Txns.Fate().Err() != nil {
+		return 0
+	}
 	p := f.Page()
 	if p.IsNew() {
 		return 0

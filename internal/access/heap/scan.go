@@ -3,6 +3,7 @@ package heap
 import (
 	"context"
 
+	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
@@ -108,8 +109,16 @@ func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
 	}
 	defer f.Unpin()
 	if c.off == 0 {
-		c.t.pruneOnRead(ctx, &f, crit(c.s))
+		c.t.pruneOnRead(f, crit(c.s))
 	}
+	if c.read(f, max, b) {
+		return c.t.markVisible(ctx, f)
+	}
+	return nil
+}
+
+// read copies the rows of a pinned page; candidate if all of them may be visible to everybody.
+func (c *Scan) read(f *buffer.Frame, max int, b *Batch) (candidate bool) {
 	f.RLock()
 	defer f.RUnlock()
 	p := f.Page()
@@ -118,12 +127,14 @@ func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
 		n = p.NumItems()
 	}
 	var hints found
+	candidate = n > 0 && p.Flags()&flagAllVisible == 0 && !c.s.Refreshed()
 	for off := c.off + 1; off <= n; off++ {
 		id := p.ItemID(off)
 		switch id.State() {
 		case page.Unused:
 			continue
 		case page.Dead:
+			candidate = false
 			continue
 		case page.Normal:
 			if tupleAt(p, id).mask()&txn.HeapOnly != 0 {
@@ -132,7 +143,7 @@ func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
 		}
 		if b.Len() >= max {
 			c.off = off - 1
-			return nil
+			return false
 		}
 		got := c.t.look(f, c.s, c.cid, off, 0, txn.InvalidXID)
 		for _, h := range got.hints[:got.nhints] {
@@ -145,11 +156,15 @@ func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
 		}
 		if got.found {
 			b.add(page.MakeTID(c.next, off), got.tup.row())
+			m := got.tup.mask()
+			candidate = candidate && m&(txn.XminSeen|txn.Frozen) != 0 && m&txn.XmaxNone != 0
+		} else {
+			candidate = false
 		}
 	}
 	if hints.nhints > 0 {
 		setHints(f, &hints)
 	}
 	c.next, c.off = c.next+1, 0
-	return nil
+	return candidate
 }

@@ -40,8 +40,11 @@ func (t *Table) forkPin(ctx context.Context, fork page.Fork, b page.Block) (*buf
 		if err != nil {
 			return nil, err
 		}
-		if b < n {
-			return t.o.Pool.Pin(ctx, page.ID{Rel: t.o.File, Fork: fork, Block: b})
+		if id := (page.ID{Rel: t.o.File, Fork: fork, Block: b}); b < n {
+			if fork == page.FSM {
+				return t.o.Pool.PinOrZero(ctx, id) // A7
+			}
+			return t.o.Pool.Pin(ctx, id)
 		}
 		f, err := t.o.Pool.Extend(ctx, t.o.File, fork)
 		if err != nil {
