@@ -52,7 +52,7 @@ func (s *Scanner) Next() (Token, error) {
 		}
 		if !unicode.IsLetter(r) && !unicode.Is(unicode.Nl, r) {
 			return t, dberr.Compile(dberr.Syntax, "InvalidUnicodeCharacter", s.pos, s.pos+size,
-				"unexpected character %q (U+%04X)", string(r), r).WithHint("Outside of strings and backticks only letters, digits and ASCII signs may stand.")
+				"unexpected character '%s' (U+%04X)", string(r), r).WithHint("Outside of strings and backticks only letters, digits and ASCII signs may stand.")
 		}
 		s.name()
 		t.Kind = Name
@@ -168,7 +168,7 @@ func (s *Scanner) number() (Kind, error) {
 	if s.name(); s.pos > end {
 		stop := s.pos
 		s.pos = start
-		return kind, dberr.Compile(dberr.Syntax, "InvalidNumberLiteral", start, stop, "invalid number %q: unexpected %q behind the digits",
+		return kind, dberr.Compile(dberr.Syntax, "InvalidNumberLiteral", start, stop, "invalid number '%s': unexpected '%s' behind the digits",
 			clip(s.text[start:stop]), clip(s.text[end:stop]))
 	}
 	return kind, nil
@@ -235,7 +235,7 @@ func (s *Scanner) dollar() (Kind, error) {
 				stop := s.pos
 				s.pos = start
 				return Parameter, dberr.Compile(dberr.Syntax, "UnexpectedSyntax", start, stop,
-					"invalid parameter %q: a name begins with a letter, a number has digits only", clip(s.text[start:stop]))
+					"invalid parameter '%s': a name begins with a letter, a number has digits only", clip(s.text[start:stop]))
 			}
 		}
 		return Parameter, nil
@@ -328,7 +328,7 @@ func (s *Scanner) punct(c byte) (Kind, error) {
 		}
 		return one(Gt)
 	}
-	return EOF, dberr.Compile(dberr.Syntax, "UnexpectedSyntax", s.pos, s.pos+1, "unexpected character %q", string(rune(c)))
+	return EOF, dberr.Compile(dberr.Syntax, "UnexpectedSyntax", s.pos, s.pos+1, "unexpected character '%s'", string(rune(c)))
 }
 
 // Lex returns the tokens of one statement or more, the last of kind EOF. Brackets know their partners; a bracket

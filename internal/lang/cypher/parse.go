@@ -313,7 +313,7 @@ func (p *parser) statement() *Statement {
 
 func (p *parser) afterBody(b Body) string {
 	if p.i > 0 && p.toks[p.i-1].Kind == Semicolon {
-		return "one statement only"
+		return "the end: only one statement is read here"
 	}
 	if q, ok := b.(*Query); ok {
 		last := q.Parts[len(q.Parts)-1].Clauses

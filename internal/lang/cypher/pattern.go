@@ -117,7 +117,10 @@ func (p *parser) elements() []Element {
 				elems = append(elems, p.node())
 			}
 			continue
-		case !sub && p.startsRel(p.i):
+		case p.kind() == Minus, p.kind() == Lt && p.peek(1).Kind == Minus:
+			if sub {
+				p.unexpected("a node such as (n) between the parenthesised pattern and the relationship")
+			}
 			elems = append(elems, p.rel())
 			if p.kind() != LParen {
 				p.unexpected("a node such as (n)")
@@ -235,11 +238,12 @@ func (p *parser) rel() *RelPattern {
 	r := &RelPattern{}
 	left := p.accept(Lt)
 	p.expect(Minus, "'-'")
-	if p.kind() == LBracket {
-		p.i++
+	if p.accept(LBracket) {
 		p.relDetail(r)
+		p.expect(Minus, "'-' or '->'")
+	} else {
+		p.expect(Minus, "a relationship such as -->, <-- or -[:KNOWS]-")
 	}
-	p.expect(Minus, "'-' or '->'")
 	right := p.accept(Gt)
 	switch {
 	case left && !right:

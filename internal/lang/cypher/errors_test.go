@@ -1,0 +1,41 @@
+package cypher
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+)
+
+// TestErrors holds the texts of syntax errors: what was found, what was expected, where, and how AGE says it (P5).
+func TestErrors(t *testing.T) {
+	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, d *datadriven.TestData) string {
+		opts := Options{}
+		if d.HasArg("age") {
+			opts.Dialect = AGE
+		}
+		var b strings.Builder
+		for _, text := range strings.Split(strings.TrimSuffix(d.Input, "\n"), "\n") {
+			_, err := Parse(text, opts)
+			if err == nil {
+				fmt.Fprintf(&b, "%s\n  ok\n", text)
+				continue
+			}
+			e := dberr.As(err)
+			if e.Phase != dberr.CompileTime || e.Pos < 0 || e.End < e.Pos || e.End > len(text) {
+				t.Errorf("%s: span %d..%d, phase %d", text, e.Pos, e.End, e.Phase)
+			}
+			fmt.Fprintf(&b, "%s\n%s%s %s: %v\n", text, strings.Repeat(" ", e.Pos), strings.Repeat("^", max(1, e.End-e.Pos)), e.Token, e)
+			if e.Hint != "" {
+				fmt.Fprintf(&b, "  hint: %s\n", e.Hint)
+			}
+			if d.HasArg("age") {
+				fmt.Fprintf(&b, "  age: %s\n", e.AGEText)
+			}
+		}
+		return b.String()
+	})
+}
