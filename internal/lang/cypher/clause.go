@@ -321,7 +321,7 @@ func (p *parser) writePatterns(create bool) []*Path {
 				}
 				if e.Labels != nil && !plainLabels(e.Labels) {
 					p.errorAt(Span{int32(e.Labels.Pos()), int32(e.Labels.End())}, "UnexpectedSyntax",
-						"a node that is created has given labels: '|', '!' and '%' are for matching")
+						"%s", "a node that is created has given labels: '|', '!' and '%' are for matching")
 				}
 			case *RelPattern:
 				p.checkCreatedRel(e, create)
