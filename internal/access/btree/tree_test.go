@@ -661,7 +661,7 @@ func TestLookupDoesNotAllocate(t *testing.T) {
 		i++
 		binary.BigEndian.PutUint64(k, i)
 		_ = tr.Insert(ctx, nil, k, i)
-	}); n > 0.2 { // splits allocate
+	}); n > 1.2 { // splits allocate, and the log may once a record
 		t.Errorf("insert: %.2f allocations", n)
 	}
 }
