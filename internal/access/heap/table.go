@@ -50,6 +50,7 @@ type Table struct {
 	reserve  int // bytes of a page that inserts leave free
 	slots    [insertSlots]insertSlot
 	small    [smallTable]atomic.Uint32 // free space of a table without a map: category + 1, or 0 for unknown
+	chunkIDs atomic.Uint64
 	counters Counters
 }
 
