@@ -168,3 +168,21 @@ func setHints(f *buffer.Frame, c *found) {
 	f.MarkHintDirty()
 	f.DowngradeSX()
 }
+
+// Any returns the version that a root stands for, whoever sees it: for rows that are never updated and whose reader has proof that
+// they are there (chunks of values out of line, rules B13). The bytes live until the next call.
+func (g *Getter) Any(ctx context.Context, root page.TID, id uint64) (row []byte, ok bool, err error) {
+	if ok, err := g.at(ctx, root.Block()); !ok {
+		return nil, false, err
+	}
+	g.f.RLock()
+	defer g.f.RUnlock()
+	if g.f.Page().IsNew() {
+		return nil, false, nil
+	}
+	tup, _, ok := head(g.f.Page(), root.Offset())
+	if !ok || tup.id() != id {
+		return nil, false, nil
+	}
+	return tup.row(), true, nil
+}

@@ -39,11 +39,33 @@ func (g *Getter) Now(ctx context.Context, tx *txn.Tx, tid page.TID, id uint64, c
 		}
 		v := tup.version()
 		pr, wait = presence(m, tx, v)
-		if pr != Absent && (check == nil || check(tup.row())) {
-			return pr, wait, nil
+		if pr == Absent || check != nil && !check(tup.row()) {
+			continue
 		}
+		if pr == Undecided && wait == v.Xmax && v.Mask&txn.HotUpdated != 0 {
+			// The successor has the same key, so there is a row whether the updater commits or not, unless it went on to end it.
+			if n, ok := last(tup, tid.Block()); ok && n.mask()&txn.XmaxNone != 0 {
+				return Present, 0, nil
+			}
+		}
+		return pr, wait, nil
 	}
 	return Absent, 0, nil
+}
+
+// last returns the end of the chain behind a version on its page.
+func last(t tuple, block page.Block) (tuple, bool) {
+	n, _, ok := t.next(block)
+	if !ok {
+		return t, false
+	}
+	for {
+		m, _, more := n.next(block)
+		if !more {
+			return n, true
+		}
+		n = m
+	}
 }
 
 func presence(m *txn.Manager, tx *txn.Tx, v txn.Version) (Presence, txn.XID) {
