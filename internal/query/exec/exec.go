@@ -1,0 +1,366 @@
+package exec
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+	"github.com/hedgerowdb/hedgerow/internal/vec"
+)
+
+// File is a temporary file: written once from front to back, then read at any place.
+type File interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer // removes it
+}
+
+// Temp makes temporary files.
+type Temp interface {
+	Create() (File, error) // TempLimit when the statement may have no more
+}
+
+// Budget is memory shared by statements. The tracker of a statement leases from it in pieces of 64 KiB.
+type Budget interface {
+	Lease(n int64) error // OutOfMemory when there is none
+	Return(n int64)
+}
+
+// Options say how to run one statement. The zero value works.
+type Options struct {
+	BatchSize int   // rows a batch, 1 … vec.MaxRows; zero means vec.MaxRows
+	Reference bool  // rules C5: batch size 1, no counters
+	WorkMem   int64 // bytes that a spool, sort or barrier holds before it goes to a file; zero means 16 MiB
+	MemLimit  int64 // accounted bytes of the statement; zero means 1 GiB
+	Budget    Budget
+	Temp      Temp // nil: nothing is spilled
+	Profile   bool
+	Poison    bool // tests: a batch is overwritten as soon as it is no longer valid
+
+	Now    time.Time // clock of the statement; zero means time.Now
+	TxNow  time.Time // clock of the transaction; zero means Now
+	Zone   *time.Location
+	AGE    bool         // Apache AGE's dialect (rules C8)
+	Cancel *atomic.Bool // set from elsewhere to stop the statement; may be nil
+
+	// Tx runs schema commands; needed for plans with Schema set.
+	Tx store.Tx
+	// Procedures are what CALL finds; nil means Builtins.
+	Procedures Procedures
+	// Settings are the rows of SHOW SETTINGS.
+	Settings [][2]string
+}
+
+// Prepared is a plan with its expressions compiled. Any number of executions share it.
+type Prepared struct {
+	Query *plan.Query
+	progs sync.Map // expr.Expr → *compiled
+}
+
+// Prepare makes a plan ready to run. Expressions are compiled when an execution first needs them.
+func Prepare(q *plan.Query) *Prepared { return &Prepared{Query: q} }
+
+// compiled is an expression's program and the subqueries in it.
+type compiled struct {
+	prog *expr.Program
+	subs []*expr.Subplan
+}
+
+func (p *Prepared) program(e expr.Expr) (*compiled, error) {
+	if c, ok := p.progs.Load(e); ok {
+		return c.(*compiled), nil
+	}
+	prog, err := expr.Compile(e)
+	if err != nil {
+		return nil, err
+	}
+	c := &compiled{prog: prog}
+	expr.Walk(e, func(n expr.Expr) bool {
+		if s, ok := n.(*expr.Subplan); ok {
+			c.subs = append(c.subs, s)
+		}
+		return true
+	})
+	got, _ := p.progs.LoadOrStore(e, c)
+	return got.(*compiled), nil
+}
+
+// Params puts named parameters into the order of the plan. A missing one is a MissingParameter.
+func (p *Prepared) Params(named map[string]value.Value) ([]value.Value, error) {
+	out := make([]value.Value, len(p.Query.Params))
+	for i, name := range p.Query.Params {
+		v, ok := named[name]
+		if !ok {
+			e := dberr.New(dberr.MissingParameter, "parameter $%s is missing", name).WithToken("MissingParameter")
+			e.Phase = dberr.CompileTime
+			return nil, e
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// Run prepares and runs a plan. params are in the order of q.Params.
+func Run(ctx context.Context, q *plan.Query, stmt store.Stmt, g store.Graph, params []value.Value, o Options) (*Cursor, error) {
+	return Prepare(q).Run(ctx, stmt, g, params, o)
+}
+
+// Run starts an execution. Nothing is read before the first call of [Cursor.Next]. The cursor must be closed; the statement
+// stays the caller's to close.
+func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, params []value.Value, o Options) (*Cursor, error) {
+	if o.BatchSize <= 0 || o.BatchSize > vec.MaxRows {
+		o.BatchSize = vec.MaxRows
+	}
+	if o.Reference {
+		o.BatchSize = 1
+	}
+	if o.WorkMem == 0 {
+		o.WorkMem = 16 << 20
+	}
+	if o.MemLimit == 0 {
+		o.MemLimit = 1 << 30
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if o.TxNow.IsZero() {
+		o.TxNow = o.Now
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	x := &run{
+		p: p, q: p.Query, ctx: ctx, stmt: stmt, g: g, params: params, opt: o,
+		mem:  tracker{limit: o.MemLimit, budget: o.Budget},
+		segs: make([]segment, len(p.Query.Segments)),
+	}
+	if o.Cancel != nil {
+		x.cancel = o.Cancel
+	} else {
+		x.cancel = new(atomic.Bool)
+	}
+	if ctx.Done() != nil {
+		x.unwatch = context.AfterFunc(ctx, func() { x.cancel.Store(true) })
+	}
+	for s, info := range p.Query.Slots {
+		if info.Kind == plan.RowID {
+			x.rowIDs = append(x.rowIDs, s)
+		}
+	}
+	c := &Cursor{x: x}
+	root, err := x.build(p.Query.Root)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	x.root = root
+	c.res, _ = root.(*produce)
+	if pr, ok := root.(*profiled); ok {
+		c.res = pr.op.(*produce)
+	}
+	if c.res == nil {
+		c.Close()
+		return nil, dberr.New(dberr.Internal, "plan has no ProduceResults at its root")
+	}
+	return c, nil
+}
+
+type segment struct {
+	base uint32
+	open bool
+}
+
+// run is the state of one execution.
+type run struct {
+	p       *Prepared
+	q       *plan.Query
+	ctx     context.Context
+	stmt    store.Stmt
+	g       store.Graph
+	params  []value.Value
+	opt     Options
+	mem     tracker
+	segs    []segment
+	cancel  *atomic.Bool
+	unwatch func() bool
+	root    operator
+	ops     []operator // all, for Close
+	profile []*OpProfile
+
+	rowIDs  []plan.Slot // slots of Applys' row ids
+	keys    map[string]schema.KeyID
+	zeros   []uint64
+	scratch [2][]uint64
+
+	// Build-time scopes.
+	args  []*argState
+	fresh []*freshView
+}
+
+// openSegment takes command ids for segment i; a negative i opens none.
+func (x *run) openSegment(i int) error {
+	if i < 0 {
+		return nil
+	}
+	base, err := x.stmt.Segment(x.q.Segments[i].Writes)
+	if err != nil {
+		return err
+	}
+	x.segs[i] = segment{base, true}
+	return nil
+}
+
+// base returns the first command id of a segment. Segment 0 opens at its first use, which is the statement's first pull.
+func (x *run) base(i int) (uint32, error) {
+	if !x.segs[i].open {
+		if i != 0 {
+			return 0, dberr.New(dberr.Internal, "segment %d is read before it opened", i)
+		}
+		if err := x.openSegment(0); err != nil {
+			return 0, err
+		}
+	}
+	return x.segs[i].base, nil
+}
+
+// check ends the statement if it was cancelled.
+func (x *run) check() error {
+	if x.cancel.Load() {
+		if err := x.ctx.Err(); err != nil {
+			return dberr.As(err)
+		}
+		return dberr.New(dberr.Canceled, "canceling statement due to user request")
+	}
+	return nil
+}
+
+// leaseSize is what a tracker takes from its budget at a time.
+const leaseSize = 64 << 10
+
+// tracker accounts the memory of one statement. It implements expr.Account.
+type tracker struct {
+	used, peak, limit int64
+	leased            int64
+	budget            Budget
+}
+
+// Grow charges n bytes; a negative n gives them back.
+func (t *tracker) Grow(n int64) error {
+	t.used += n
+	if n <= 0 {
+		return nil
+	}
+	if t.used > t.limit {
+		t.used -= n
+		return dberr.New(dberr.OutOfMemory, "the statement needs more than its limit of %d bytes of memory", t.limit).
+			WithHint("narrow the statement, or raise the memory limit of a statement")
+	}
+	if t.used > t.peak {
+		t.peak = t.used
+	}
+	if t.budget != nil && t.used > t.leased {
+		want := (t.used - t.leased + leaseSize - 1) / leaseSize * leaseSize
+		if err := t.budget.Lease(want); err != nil {
+			t.used -= n
+			return err
+		}
+		t.leased += want
+	}
+	return nil
+}
+
+func (t *tracker) close() {
+	if t.budget != nil && t.leased > 0 {
+		t.budget.Return(t.leased)
+	}
+	t.leased, t.used = 0, 0
+}
+
+// charge tells a tracker what one holder holds.
+type charge struct{ held int64 }
+
+// set makes the holder hold n bytes.
+func (c *charge) set(t *tracker, n int64) error {
+	d := n - c.held
+	if d == 0 {
+		return nil
+	}
+	if err := t.Grow(d); err != nil {
+		return err
+	}
+	c.held = n
+	return nil
+}
+
+// Cursor is a running statement.
+type Cursor struct {
+	x       *run
+	res     *produce
+	started bool
+	done    bool
+	err     error
+	closed  bool
+}
+
+// Columns returns the names of the columns; nil if the statement gives none.
+func (c *Cursor) Columns() []string { return c.x.q.Columns }
+
+// Next makes the next rows current and returns their number; 0 means the end. After an error the cursor is finished.
+func (c *Cursor) Next() (int, error) {
+	if c.done || c.err != nil || c.closed {
+		return 0, c.err
+	}
+	n, err := c.res.rows(&c.started)
+	if err != nil {
+		c.err = err
+		return 0, err
+	}
+	if n == 0 {
+		c.done = true
+	}
+	return n, nil
+}
+
+// Row returns row i of the current rows. It is valid until the next call of Next; the values are views.
+func (c *Cursor) Row(i int) []value.Value { return c.res.row(i) }
+
+// Close frees what the statement holds; idempotent.
+func (c *Cursor) Close() {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	if c.x.unwatch != nil {
+		c.x.unwatch()
+	}
+	for i := len(c.x.ops) - 1; i >= 0; i-- {
+		c.x.ops[i].close()
+	}
+	c.x.mem.close()
+}
+
+// Counters returns what the statement cost so far.
+func (c *Cursor) Counters() *store.Counters { return c.x.stmt.Counters() }
+
+// PeakMemory returns the most bytes that were accounted at one time.
+func (c *Cursor) PeakMemory() int64 { return c.x.mem.peak }
+
+// Profile returns one entry for each operator by plan.Base.ID; nil entries were not run. It is nil without Options.Profile.
+func (c *Cursor) Profile() []*OpProfile { return c.x.profile }
+
+// OpProfile is what one operator did.
+type OpProfile struct {
+	Name          string
+	Rows, Batches int64
+	Opens         int64
+	Time          time.Duration // with its inputs
+	Cost          store.Counters
+}

@@ -1,0 +1,433 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"slices"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+	"github.com/hedgerowdb/hedgerow/internal/vec"
+)
+
+// sortEntry is a row to be sorted: the first bytes of its normalised key decide most comparisons.
+type sortEntry struct {
+	prefix uint64
+	off    uint64 // of the key in the arena
+	len    uint32
+	row    uint32
+	part   uint32
+}
+
+// sorter is Sort and TopN.
+type sorter struct {
+	core
+	child operator
+	keys  []plan.SortKey
+	skip  *expr.Program // TopN
+	limit *expr.Program
+	topN  bool
+	part  parts
+
+	rows  rowStore
+	arena []byte
+	ents  []sortEntry
+	from  int64
+	to    int64 // rows of a part that pass: from ≤ n < to
+	runs  []*sortRun
+	file  File
+	wrote int64
+	key   []byte
+	worst []byte // TopN: a row that is not below it is dropped
+
+	sorted  bool
+	pos     int
+	curPart uint32
+	inPart  int64
+	compare int
+	buf     []byte
+}
+
+func (o *sorter) open() error {
+	o.sorted, o.pos, o.inPart = false, 0, 0
+	o.rows.reset()
+	o.arena, o.ents, o.worst = o.arena[:0], o.ents[:0], nil
+	o.part.reset()
+	o.dropRuns()
+	return o.child.open()
+}
+
+func (o *sorter) dropRuns() {
+	o.runs = nil
+	if o.file != nil {
+		_ = o.file.Close()
+		o.file = nil
+	}
+	o.wrote = 0
+}
+
+func (o *sorter) close() { o.dropRuns(); o.core.close() }
+
+func (o *sorter) bytes() int64 {
+	return o.rows.size() + int64(cap(o.arena)) + int64(cap(o.ents))*32 + o.out.bytes()
+}
+
+// normal appends the normalised key of a row: bytes whose order is the order wanted.
+func (o *sorter) normal(dst []byte, b *expr.Batch, i int) []byte {
+	for _, k := range o.keys {
+		at := len(dst)
+		if c := b.Cols[k.Slot]; c != nil {
+			dst = value.AppendKey(dst, c.Value(i))
+		} else {
+			dst = value.AppendKey(dst, value.Value{})
+		}
+		if k.Desc {
+			for j := at; j < len(dst); j++ {
+				dst[j] = ^dst[j]
+			}
+		}
+	}
+	return dst
+}
+
+func prefixOf(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func (o *sorter) keyOf(e *sortEntry) []byte { return o.arena[e.off : e.off+uint64(e.len)] }
+
+// canceled stops a sort from inside its comparison.
+type canceled struct{ err error }
+
+func (o *sorter) sort() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, ok := p.(canceled)
+			if !ok {
+				panic(p)
+			}
+			err = c.err
+		}
+	}()
+	slices.SortFunc(o.ents, func(a, b sortEntry) int {
+		if o.compare++; o.compare&4095 == 0 {
+			if err := o.x.check(); err != nil {
+				panic(canceled{err})
+			}
+		}
+		switch {
+		case a.part != b.part:
+			return int(a.part) - int(b.part)
+		case a.prefix != b.prefix:
+			if a.prefix < b.prefix {
+				return -1
+			}
+			return 1
+		}
+		if c := bytes.Compare(o.keyOf(&a), o.keyOf(&b)); c != 0 {
+			return c
+		}
+		return int(a.row) - int(b.row)
+	})
+	return nil
+}
+
+func (o *sorter) load() error {
+	o.from, o.to = 0, 1<<62
+	if o.topN {
+		var err error
+		if o.skip != nil {
+			if o.from, err = o.counter(o.skip, "SKIP"); err != nil {
+				return err
+			}
+		}
+		if o.limit != nil {
+			if o.to, err = o.counter(o.limit, "LIMIT"); err != nil {
+				return err
+			}
+			if o.to += o.from; o.to < 0 {
+				o.to = 1 << 62
+			}
+		}
+	}
+	// The rows kept at most: only then is it worth to drop as we go.
+	keep := int64(-1)
+	if o.topN && len(o.part.slots) == 0 && o.to < 1<<20 {
+		keep = o.to
+	}
+	for {
+		b, err := o.child.next()
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			break
+		}
+		if err := o.x.check(); err != nil {
+			return err
+		}
+		o.rows.choose(b, o.keep)
+		n := b.Live()
+		for k := range n {
+			i := k
+			if b.Sel != nil {
+				i = int(b.Sel[k])
+			}
+			o.key = o.normal(o.key[:0], b, i)
+			if keep == 0 || o.worst != nil && bytes.Compare(o.key, o.worst) >= 0 {
+				continue
+			}
+			row := o.rows.addRow(b, i)
+			o.ents = append(o.ents, sortEntry{
+				prefix: prefixOf(o.key), off: uint64(len(o.arena)), len: uint32(len(o.key)), row: uint32(row), part: uint32(o.part.of(b, i)),
+			})
+			o.arena = append(o.arena, o.key...)
+		}
+		if keep > 0 && int64(len(o.ents)) > 2*keep+blockRows {
+			if err := o.cut(int(keep)); err != nil {
+				return err
+			}
+		}
+		size := o.bytes()
+		if size > o.x.opt.WorkMem && o.x.opt.Temp != nil {
+			if err := o.spill(); err != nil {
+				return err
+			}
+			size = o.bytes()
+		}
+		if err := o.mem.set(&o.x.mem, size); err != nil {
+			return err
+		}
+	}
+	if err := o.sort(); err != nil {
+		return err
+	}
+	if len(o.runs) > 0 && len(o.ents) > 0 {
+		return o.spill()
+	}
+	return nil
+}
+
+// cut keeps the n least rows.
+func (o *sorter) cut(n int) error {
+	if err := o.sort(); err != nil {
+		return err
+	}
+	var rs rowStore
+	rs.slots, rs.known = o.rows.slots, true
+	var arena []byte
+	b := expr.Batch{Cols: o.out.cols()}
+	for k := range o.ents[:n] {
+		e := &o.ents[k]
+		blk, i := o.rows.at(int(e.row))
+		for c, s := range rs.slots {
+			b.Cols[s] = &blk.cols[c]
+		}
+		key := o.keyOf(e)
+		e.row, e.off = uint32(rs.addRow(&b, i)), uint64(len(arena))
+		arena = append(arena, key...)
+	}
+	o.ents, o.arena, o.rows = o.ents[:n], arena, rs
+	o.worst = append(o.worst[:0], o.keyOf(&o.ents[n-1])...)
+	return nil
+}
+
+// cols returns a row of column pointers to be filled, apart from the batch.
+func (r *rows) cols() []*vec.Column { return make([]*vec.Column, r.width) }
+
+// sortRun is a sorted part of the input in the temporary file.
+type sortRun struct {
+	pos, end int64
+	buf      []byte
+	at       int
+	// The current row.
+	part uint32
+	key  []byte
+	row  []byte
+	ok   bool
+}
+
+// spill sorts what is in memory and writes it as a run.
+func (o *sorter) spill() error {
+	if len(o.ents) == 0 {
+		return nil
+	}
+	if err := o.sort(); err != nil {
+		return err
+	}
+	if o.file == nil {
+		f, err := o.x.opt.Temp.Create()
+		if err != nil {
+			return err
+		}
+		o.file = f
+	}
+	start := o.wrote
+	buf := o.buf[:0]
+	for k := range o.ents {
+		e := &o.ents[k]
+		blk, i := o.rows.at(int(e.row))
+		at := len(buf)
+		buf = append(buf, 0, 0, 0, 0)
+		buf = binary.LittleEndian.AppendUint32(buf, e.part)
+		buf = binary.LittleEndian.AppendUint32(buf, e.len)
+		buf = append(buf, o.keyOf(e)...)
+		for c := range o.rows.slots {
+			buf = value.AppendValue(buf, blk.cols[c].Value(i))
+		}
+		binary.LittleEndian.PutUint32(buf[at:], uint32(len(buf)-at-4))
+		if len(buf) >= 1<<16 {
+			if _, err := o.file.Write(buf); err != nil {
+				return tempError(err)
+			}
+			o.wrote += int64(len(buf))
+			buf = buf[:0]
+		}
+	}
+	if _, err := o.file.Write(buf); err != nil {
+		return tempError(err)
+	}
+	o.wrote += int64(len(buf))
+	o.buf = buf[:0]
+	o.runs = append(o.runs, &sortRun{pos: start, end: o.wrote})
+	slots := o.rows.slots
+	o.rows.reset()
+	o.rows.slots, o.rows.known = slots, true
+	o.arena, o.ents = o.arena[:0], o.ents[:0]
+	return nil
+}
+
+// advance reads the next row of a run.
+func (r *sortRun) advance(f File) error {
+	need := func(n int) error {
+		for len(r.buf)-r.at < n {
+			left := r.buf[r.at:]
+			if r.pos >= r.end {
+				return dberr.New(dberr.IOError, "a temporary file is shorter than what was written")
+			}
+			m := int(min(int64(max(1<<16, n)), r.end-r.pos))
+			nb := make([]byte, len(left)+m)
+			copy(nb, left)
+			if _, err := f.ReadAt(nb[len(left):], r.pos); err != nil && err != io.EOF {
+				return tempError(err)
+			}
+			r.pos += int64(m)
+			r.buf, r.at = nb, 0
+		}
+		return nil
+	}
+	if r.at == len(r.buf) && r.pos >= r.end {
+		r.ok = false
+		return nil
+	}
+	if err := need(4); err != nil {
+		return err
+	}
+	n := int(binary.LittleEndian.Uint32(r.buf[r.at:]))
+	if err := need(4 + n); err != nil {
+		return err
+	}
+	rec := r.buf[r.at+4 : r.at+4+n]
+	r.at += 4 + n
+	r.part = binary.LittleEndian.Uint32(rec)
+	k := binary.LittleEndian.Uint32(rec[4:])
+	r.key, r.row, r.ok = rec[8:8+k], rec[8+k:], true
+	return nil
+}
+
+func (o *sorter) next() (*expr.Batch, error) {
+	if !o.sorted {
+		if err := o.load(); err != nil {
+			return nil, err
+		}
+		for _, r := range o.runs {
+			if err := r.advance(o.file); err != nil {
+				return nil, err
+			}
+		}
+		o.sorted = true
+	}
+	if err := o.x.check(); err != nil {
+		return nil, err
+	}
+	o.out.start()
+	for _, s := range o.rows.slots {
+		o.out.col(s)
+	}
+	n := 0
+	for n < o.x.opt.BatchSize {
+		ok, err := o.emit(&n)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	o.out.b.N = n
+	return &o.out.b, o.mem.set(&o.x.mem, o.bytes())
+}
+
+// passes counts a row of a part and reports whether it is shown.
+func (o *sorter) passes(part uint32) bool {
+	if part != o.curPart {
+		o.curPart, o.inPart = part, 0
+	}
+	o.inPart++
+	return o.inPart > o.from && o.inPart <= o.to
+}
+
+// emit appends the next row; false at the end.
+func (o *sorter) emit(n *int) (bool, error) {
+	if len(o.runs) == 0 {
+		if o.pos >= len(o.ents) {
+			return false, nil
+		}
+		e := &o.ents[o.pos]
+		o.pos++
+		if o.passes(e.part) {
+			blk, i := o.rows.at(int(e.row))
+			for c, s := range o.rows.slots {
+				o.out.b.Cols[s].AppendFrom(&blk.cols[c], i)
+			}
+			*n++
+		} else if len(o.part.slots) == 0 && o.inPart > o.to {
+			return false, nil
+		}
+		return true, nil
+	}
+	// Runs were written in input order, so the first of equal ones comes first.
+	var best *sortRun
+	for _, r := range o.runs {
+		if r.ok && (best == nil || r.part < best.part || r.part == best.part && bytes.Compare(r.key, best.key) < 0) {
+			best = r
+		}
+	}
+	if best == nil {
+		return false, nil
+	}
+	if o.passes(best.part) {
+		rest := best.row
+		for _, s := range o.rows.slots {
+			v, tail, err := value.DecodeValue(rest)
+			if err != nil {
+				return false, dberr.Wrap(dberr.IOError, err, "a temporary file is damaged")
+			}
+			o.out.b.Cols[s].Append(v)
+			rest = tail
+		}
+		*n++
+	}
+	return true, best.advance(o.file)
+}
