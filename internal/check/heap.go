@@ -24,6 +24,7 @@ func (r *Report) Heap(ctx context.Context, pool *buffer.Pool, xs Transactions, r
 		return err
 	}
 	c := &heapPage{r: r, xs: xs, next: xs.NextXID(), p: make(page.Page, page.Size)}
+	vm := &mapPage{r: r, pool: pool, rel: rel, loaded: page.NoBlock, p: make(page.Page, page.Size)}
 	for b := page.Block(0); b < size; b++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -35,6 +36,11 @@ func (r *Report) Heap(ctx context.Context, pool *buffer.Pool, xs Transactions, r
 		}
 		if !ok || !r.page(c.id, c.p, []page.Type{page.TypeHeap}) {
 			continue
+		}
+		if mapped, err := vm.visible(ctx, b); err != nil {
+			return err
+		} else if mapped != heap.MarkedAllVisible(c.p) {
+			r.faultAt(c.id, "visibility map says all-visible %t, the page %t", mapped, !mapped)
 		}
 		if !c.check() {
 			continue
@@ -52,12 +58,64 @@ func (r *Report) Heap(ctx context.Context, pool *buffer.Pool, xs Transactions, r
 			}
 		}
 	}
-	for _, fork := range []page.Fork{page.FSM, page.VM} {
-		if err := r.PagesOf(ctx, pool, rel, fork); err != nil {
+	if err := r.PagesOf(ctx, pool, rel, page.VM, page.TypeVM); err != nil {
+		return err
+	}
+	return r.freeSpace(ctx, pool, rel)
+}
+
+// freeSpace looks at the free space map. It is not logged, so damaged pages are read as empty (A7) and a wrong one is no fault;
+// but what is read as a page of it must be one.
+func (r *Report) freeSpace(ctx context.Context, pool *buffer.Pool, rel page.RelFile) error {
+	size, err := pool.Size(rel, page.FSM)
+	if err != nil {
+		return err
+	}
+	for b := page.Block(0); b < size; b++ {
+		id := page.ID{Rel: rel, Fork: page.FSM, Block: b}
+		f, err := pool.PinOrZero(ctx, id)
+		if err != nil {
 			return err
+		}
+		f.RLock()
+		isNew, typ := f.Page().IsNew(), f.Page().Type()
+		f.RUnlock()
+		f.Unpin()
+		r.Pages++
+		if !isNew && typ != page.TypeFSM {
+			r.faultAt(id, "is a %v page in a free space map", typ)
 		}
 	}
 	return nil
+}
+
+// mapPage holds a copy of the page of the visibility map that was asked last.
+type mapPage struct {
+	r      *Report
+	pool   *buffer.Pool
+	rel    page.RelFile
+	loaded page.Block
+	ok     bool
+	p      page.Page
+}
+
+func (m *mapPage) visible(ctx context.Context, b page.Block) (bool, error) {
+	block := heap.MapBlock(b)
+	if m.loaded != block {
+		size, err := m.pool.Size(m.rel, page.VM)
+		if err != nil {
+			return false, err
+		}
+		m.loaded, m.ok = block, false
+		if block < size {
+			// What is wrong with the page itself is told when the map is looked at.
+			quiet := NewReport(Options{MaxListed: 1})
+			if m.ok, err = quiet.read(ctx, m.pool, page.ID{Rel: m.rel, Fork: page.VM, Block: block}, m.p); err != nil {
+				return false, err
+			}
+		}
+	}
+	return m.ok && heap.MappedVisible(m.p, b), nil
 }
 
 // heapPage checks one page at a time.
@@ -73,7 +131,7 @@ func (c *heapPage) fault(off int, format string, args ...any) {
 	c.r.faultAt(c.id, "item %d: %s", off, fmt.Sprintf(format, args...))
 }
 
-// end says whether an xmax is in force and committed, that is, whether the version is over.
+// over says whether an xmax is in force and committed, that is, whether the version is over.
 func (c *heapPage) over(v txn.Version) bool {
 	if v.Mask&(txn.XmaxNone|txn.XmaxLock) != 0 || v.Xmax == txn.InvalidXID {
 		return false

@@ -24,3 +24,15 @@ func Inspect(p page.Page, off int) (Item, bool) {
 
 // MarkedAllVisible reports whether the page says that every snapshot sees everything on it (H4).
 func MarkedAllVisible(p page.Page) bool { return p.Flags()&flagAllVisible != 0 }
+
+// MapBlock returns the page of the visibility map that covers heap page b.
+func MapBlock(b page.Block) page.Block { return vmBlock(b) }
+
+// MappedVisible reports whether a page of the visibility map says of heap page b that every snapshot sees everything on it.
+func MappedVisible(vm page.Page, b page.Block) bool {
+	if vm.IsNew() {
+		return false
+	}
+	w, sh := vmWord(vm, b)
+	return *w>>sh&vmVisible != 0
+}
