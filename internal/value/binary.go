@@ -111,7 +111,7 @@ func size(v Value) int {
 		}
 		return 13 + int(v.n)
 	case OutOfLine:
-		return 13
+		return 1 + PointerSize
 	}
 	_, w := lenCode(int(v.n))
 	return 1 + w + int(v.n)
@@ -142,8 +142,8 @@ func AppendValue(dst []byte, v Value) []byte {
 		return append(dst, v.Raw()...)
 	case OutOfLine:
 		dst = append(dst, tagOut)
-		if v.n != 12 {
-			return append(dst, make([]byte, 12)...)
+		if v.n != PointerSize {
+			return append(dst, make([]byte, PointerSize)...)
 		}
 		return append(dst, v.Raw()...)
 	}
@@ -197,10 +197,10 @@ func DecodeValue(b []byte) (v Value, rest []byte, err error) {
 		}
 		return Value{}, nil, errBytes
 	case tagOut:
-		if code != 0 || len(b) < 12 {
+		if code != 0 || len(b) < PointerSize {
 			return Value{}, nil, errBytes
 		}
-		return FromBytes(OutOfLine, 0, b[:12:12]), b[12:], nil
+		return FromBytes(OutOfLine, 0, b[:PointerSize:PointerSize]), b[PointerSize:], nil
 	}
 	w := lenWidth[code]
 	if k >= numKinds || w < 0 || len(b) < w {
@@ -558,17 +558,8 @@ func (v Value) Clone() Value {
 // NewBytes makes a Bytes value without copying.
 func NewBytes(b []byte) Value { return FromBytes(Bytes, 0, b) }
 
-// NewOutOfLine makes the pointer that a property record keeps for a value stored in chunks (rules B13).
-func NewOutOfLine(chunk uint64, length uint32) Value {
-	b := binary.LittleEndian.AppendUint64(make([]byte, 0, 12), chunk)
-	return FromBytes(OutOfLine, 0, binary.LittleEndian.AppendUint32(b, length))
-}
+// PointerSize is the length of the pointer that stands for a value out of line. Only the store knows what is in it.
+const PointerSize = 23
 
-// Chunk reads an OutOfLine value.
-func (v Value) Chunk() (chunk uint64, length uint32) {
-	if v.kind != OutOfLine || v.n != 12 {
-		return 0, 0
-	}
-	b := v.Raw()
-	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])
-}
+// NewOutOfLine makes the value that a property record keeps for one stored in chunks (rules B13), a view of its pointer.
+func NewOutOfLine(ptr []byte) Value { return FromBytes(OutOfLine, 0, ptr) }

@@ -41,7 +41,7 @@ const (
 	Numeric
 	numKinds
 
-	// OutOfLine marks, inside a stored property record only, a value kept in chunks: its payload is {chunk id u64, length u32}.
+	// OutOfLine marks, inside a stored property record only, a value kept in chunks: its bytes are a pointer of the store.
 	OutOfLine Kind = 0xF0
 )
 
