@@ -103,7 +103,11 @@ func (c *Column) Value(i int) value.Value {
 		return value.FromWord(k, c.Words[i])
 	}
 	off, n := c.Words[i]>>32, c.Words[i]&0xFFFFFFFF
-	return value.FromBytes(k, 0, c.Arena[off:off+n:off+n])
+	b := c.Arena[off : off+n : off+n]
+	if k >= nodeFull {
+		return whole(k, b)
+	}
+	return value.FromBytes(k, 0, b)
 }
 
 // Bytes returns the bytes of row i, whose kind must live in bytes.

@@ -419,6 +419,9 @@ func (x *run) make(node plan.Node) (operator, error) {
 		o.argv = make([]vec.Column, len(n.Args))
 		return o, o.find()
 	}
+	if o, err := x.makeSQL(node); o != nil || err != nil {
+		return o, err
+	}
 	return nil, dberr.New(dberr.Internal, "no operator for %T", node)
 }
 

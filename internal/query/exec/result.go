@@ -117,7 +117,7 @@ func (o *produce) fill(b *expr.Batch) error {
 			o.cells[i*w+k] = v
 		}
 	}
-	if !entities {
+	if !entities || o.x.q.Raw {
 		return nil
 	}
 	return o.mat.all(&o.core, o.cells)

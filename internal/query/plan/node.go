@@ -35,6 +35,7 @@ type Query struct {
 	Notices  []Notice
 	Graph    string // USE g, or "" for the session's graph
 	Explain  ExplainMode
+	Raw      bool // values are handed out as they are: entities were encoded before (SQL)
 
 	// LastSeg and LastRead are where the result's entities are encoded (rules C3).
 	LastSeg  int
@@ -270,6 +271,8 @@ type VarExpand struct {
 	StepNode Slot
 	// BoundRels: the list of relationships is already bound in this slot; the only trail is exactly that list.
 	BoundRels Slot
+
+	prune bool // Mode may become Endpoints if nothing reads Rels
 }
 
 // ShortestPath finds one or all shortest trails between two bound vertices of Min (0 or 1) to Max relationships.
@@ -667,6 +670,7 @@ type SchemaCommand struct {
 	Base
 	Kind       SchemaKind
 	Name       string // of what is dropped, or of the graph
+	NameParam  int    // parameter that holds the name, or −1
 	Index      store.IndexDef
 	Constraint store.ConstraintDef
 	IfExists   bool // or IF NOT EXISTS for a graph
