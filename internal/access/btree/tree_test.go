@@ -636,6 +636,9 @@ func TestOldRootIsNoticed(t *testing.T) {
 }
 
 func TestLookupDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	env := newEnv(t)
 	tr := env.tree(t)
 	ctx := context.Background()
