@@ -149,6 +149,14 @@ func (l *Log) Insert(b *Builder) (page.LSN, error) { return l.InsertWith(b, nil)
 
 // InsertWith is Insert with a hook that is called under the insert lock, with the record's LSN (A2).
 func (l *Log) InsertWith(b *Builder, hook func(end page.LSN)) (page.LSN, error) {
+	if hook == nil {
+		return l.InsertAt(b, nil)
+	}
+	return l.InsertAt(b, func(_, end page.LSN) { hook(end) })
+}
+
+// InsertAt is InsertWith whose hook also learns where the record begins.
+func (l *Log) InsertAt(b *Builder, hook func(start, end page.LSN)) (page.LSN, error) {
 	if err := l.fate.Err(); err != nil {
 		return 0, err
 	}
@@ -177,7 +185,7 @@ func (l *Log) InsertWith(b *Builder, hook func(end page.LSN)) (page.LSN, error) 
 			return 0, err
 		}
 		if hook != nil {
-			hook(end)
+			hook(l.prev, end)
 		}
 		l.mu.Unlock()
 
