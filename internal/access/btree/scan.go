@@ -79,6 +79,7 @@ type Cursor struct {
 	hintHigh  []byte
 	hintHighP uint64
 	hintBlk   uint32
+	hintLSN   page.LSN
 	hintNext  uint32 // 0: the leaf is the last
 	misses    int
 	lastKey   []byte
@@ -353,7 +354,11 @@ func (c *Cursor) release(f *buffer.Frame) {
 // remember notes which keys the leaf answers for. A leaf's range only shrinks, at the right (T3), and whoever comes back moves
 // right from there, so the note stays good.
 func (c *Cursor) remember(f *buffer.Frame) {
+	if c.hint && c.hintBlk == c.blk && c.hintLSN == c.lsn {
+		return // nothing has changed since
+	}
 	n := node(f.Page())
+	c.hintLSN = c.lsn
 	c.hint, c.hintBlk, c.hintNext, c.hintFirst = true, uint32(f.ID().Block), n.next(), n.prev() == 0
 	if !c.hintFirst {
 		if n.count() == n.first() {
