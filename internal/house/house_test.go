@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/schema", "internal/value", "internal/vec", "internal/temporal"},
 	{"internal/vfs"},
 	{"internal/page"},
-	{"internal/wal", "internal/buffer"},
+	{"internal/buffer", "internal/wal"},
 	{"internal/recovery"},
 	{"internal/txn"},
 	{"internal/access/heap", "internal/access/btree", "internal/access"},
