@@ -523,8 +523,8 @@ type CreateItem struct {
 	Props      []Prop
 	Map        expr.Expr // instead of Props: a map (or entity) with all properties, such as a parameter
 	// ReadsOwn: Props or Map read a property of an entity that an earlier item of this Create made; then rows go one by one, at base+Write+1.
-	ReadsOwn  bool
-	Pos, End_ int // byte span for errors
+	ReadsOwn    bool
+	Pos, EndPos int // byte span for errors
 }
 
 // Create makes entities for every input row.

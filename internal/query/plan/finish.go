@@ -1,0 +1,526 @@
+package plan
+
+import (
+	"sort"
+
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+)
+
+// finish drops what nothing reads, fills Base.Out, the arguments of right sides and the free slots of sub-plans, and numbers the operators.
+func (p *planner) finish() {
+	l := &liveness{p: p}
+	p.q.Root = l.visit(p.q.Root, slotSet{}, nil)
+	id := 0
+	p.q.Walk(func(n Node) {
+		n.Info().ID = id
+		id++
+	})
+	p.q.Nodes = id
+}
+
+type liveness struct{ p *planner }
+
+// args collects what the Arguments of one right side must yield.
+type args struct {
+	nodes []*Argument
+	need  slotSet
+}
+
+func sorted(s slotSet) []Slot {
+	out := make([]Slot, 0, len(s))
+	for x := range s {
+		out = append(out, x)
+	}
+	sort.Ints(out)
+	return out
+}
+
+// visit handles n given the slots read above it; a belongs to the right side that n is part of. It returns the operator to use instead of n.
+func (l *liveness) visit(n Node, need slotSet, a *args) Node {
+	// Operators without effect are left out.
+	switch x := n.(type) {
+	case *ProjectPath:
+		if !need[x.Path] {
+			return l.visit(x.Child, need, a)
+		}
+	case *Project:
+		var items []Item
+		for _, it := range x.Items {
+			if need[it.Slot] || raises(it.Expr) {
+				items = append(items, it)
+			}
+		}
+		if len(items) == 0 {
+			return l.visit(x.Child, need, a)
+		}
+		x.Items = items
+	case *PropFetch:
+		var reads []Read
+		for _, r := range x.Reads {
+			if need[r.Slot] {
+				reads = append(reads, r)
+			}
+		}
+		if len(reads) == 0 {
+			return l.visit(x.Child, need, a)
+		}
+		x.Reads = reads
+	case *Expand:
+		if !need[x.Rel] && x.RelHint != NoSlot && !need[x.RelHint] && !(x.Pred != nil && (reads(x.Pred, x.Rel) || reads(x.Pred, x.RelHint))) {
+			x.Rel, x.RelHint = NoSlot, NoSlot
+		}
+	case *VarExpand:
+		if !need[x.Rels] && x.Rels != NoSlot {
+			x.Rels = NoSlot
+			if x.prune {
+				x.Mode = Endpoints
+			}
+		}
+	case *ShortestPath:
+		if !need[x.Rels] {
+			x.Rels = NoSlot
+		}
+		if !need[x.Path] {
+			x.Path = NoSlot
+		}
+	}
+	out := clone(need)
+	b := n.Info()
+	b.Out = sorted(out)
+
+	// What n reads itself.
+	own := slotSet{}
+	exprs(n, func(e *expr.Expr, _ bool) {
+		subplans(*e, func(s *expr.Subplan, sp *Subplan) {
+			sub := &args{need: slotSet{}}
+			top := slotSet{}
+			top.add(sp.RowID, sp.From)
+			sp.Root = l.visit(sp.Root, top, sub)
+			sp.Args = l.close(sub, sp.RowID)
+			s.Free = sp.Args
+		})
+		own.reads(*e)
+	})
+	defs := slotSet{}
+	switch x := n.(type) {
+	case *SingleRow, *CountStore, *SchemaCommand, *Show:
+		return n
+	case *Argument:
+		a.nodes = append(a.nodes, x)
+		for s := range need {
+			if s != x.RowID {
+				a.need.add(s)
+			}
+		}
+		return n
+	case *AllNodesScan:
+		defs.add(x.Node, x.Hint)
+	case *LabelScan:
+		defs.add(x.Node, x.Hint)
+	case *RelTypeScan:
+		defs.add(x.Rel, x.RelHint, x.Start, x.End)
+	case *IndexSeek:
+		defs.add(x.Node, x.Hint, x.Start, x.End)
+	case *ByID:
+		defs.add(x.Node, x.Hint, x.Start, x.End)
+	case *Expand:
+		defs.add(x.Rel, x.RelHint)
+		if !x.Into {
+			defs.add(x.To, x.ToHint)
+		}
+		own.add(x.From)
+		if x.Into {
+			own.add(x.To)
+		}
+		own.add(x.Unique...)
+		for d := range defs {
+			delete(own, d)
+		}
+	case *ProjectEndpoints:
+		own.add(x.Rel)
+		for _, e := range []struct {
+			s     Slot
+			bound bool
+		}{{x.Start, x.StartBound}, {x.End, x.EndBound}} {
+			if e.bound {
+				own.add(e.s)
+			} else {
+				defs.add(e.s)
+			}
+		}
+		own.add(x.Unique...)
+	case *VarExpand:
+		defs.add(x.Rels)
+		delete(own, x.StepRel)
+		delete(own, x.StepNode)
+		l.dropHint(own, x.StepRel)
+		own.add(x.From, x.BoundRels)
+		if x.Into {
+			own.add(x.To)
+		} else {
+			defs.add(x.To, x.ToHint)
+		}
+		own.add(x.Unique...)
+	case *ShortestPath:
+		defs.add(x.Rels, x.Path, x.Length)
+		delete(own, x.StepRel)
+		delete(own, x.StepNode)
+		l.dropHint(own, x.StepRel)
+		own.add(x.From, x.To)
+		own.add(x.Unique...)
+	case *ProjectPath:
+		defs.add(x.Path)
+		for _, pp := range x.Parts {
+			own.add(pp.Node, pp.Rel, pp.Rels)
+		}
+	case *Project:
+		for _, it := range x.Items {
+			defs.add(it.Slot)
+		}
+	case *PropFetch:
+		for _, r := range x.Reads {
+			defs.add(r.Slot)
+		}
+		own.add(x.Of, x.Hint)
+	case *Unwind:
+		defs.add(x.Var)
+	case *Aggregate:
+		// Only keys, aggregates and the row id go on; hints end here.
+		for _, k := range x.Keys {
+			defs.add(k.Slot)
+		}
+		for _, g := range x.Aggs {
+			defs.add(g.Slot)
+		}
+		own.add(x.Part...)
+		b.Out = l.only(need, defs, x.Part)
+		x.Child = l.visit(x.Child, own, a)
+		return n
+	case *Distinct:
+		for _, k := range x.Keys {
+			defs.add(k.Slot)
+		}
+		own.add(x.Part...)
+		b.Out = l.only(need, defs, x.Part)
+		x.Child = l.visit(x.Child, own, a)
+		return n
+	case *Sort:
+		for _, k := range x.Keys {
+			own.add(k.Slot)
+		}
+		own.add(x.Part...)
+	case *TopN:
+		for _, k := range x.Keys {
+			own.add(k.Slot)
+		}
+		own.add(x.Part...)
+	case *Skip:
+		own.add(x.Part...)
+	case *Limit:
+		own.add(x.Part...)
+	case *Union:
+		for i := range x.Inputs {
+			in := slotSet{}
+			for c := range x.Cols {
+				in.add(x.From[i][c])
+			}
+			x.Inputs[i] = l.visit(x.Inputs[i], in, a)
+		}
+		b.Out = l.only(need, setOf(x.Cols), nil)
+		return n
+	case *Apply:
+		sub := &args{need: slotSet{}}
+		top := slotSet{}
+		right := slotSet{}
+		produced(x.Right, right)
+		for s := range need {
+			if right[s] {
+				top.add(s)
+			}
+		}
+		top.add(x.RowID, x.From)
+		x.Right = l.visit(x.Right, top, sub)
+		x.Args = l.close(sub, x.RowID)
+		left := slotSet{}
+		for s := range need {
+			if !right[s] && s != x.Slot {
+				left.add(s)
+			}
+		}
+		left.add(x.Args...)
+		x.Left = l.visit(x.Left, left, a)
+		if x.Kind == Optional {
+			var nulls []Slot
+			for _, s := range x.Nulls {
+				if need[s] {
+					nulls = append(nulls, s)
+				}
+			}
+			x.Nulls = nulls
+		}
+		return n
+	case *Merge:
+		sub := &args{need: slotSet{}}
+		top := slotSet{}
+		top.add(x.RowID)
+		binds := slotSet{}
+		for _, s := range x.Binds {
+			top.add(s)
+			binds.add(s)
+			if h := l.p.q.Slots[s].Hint; h != NoSlot {
+				top.add(h)
+				binds.add(h)
+			}
+		}
+		x.Right = l.visit(x.Right, top, sub)
+		x.Args = l.close(sub, x.RowID)
+		for _, it := range x.Create {
+			own.add(it.Start, it.End)
+		}
+		for _, s := range append(append([]SetItem(nil), x.OnCreate...), x.OnMatch...) {
+			own.add(s.Slot, s.Hint)
+		}
+		left := clone(need)
+		for s := range own {
+			left.add(s)
+		}
+		left.add(x.Args...)
+		for s := range binds {
+			delete(left, s)
+		}
+		x.Left = l.visit(x.Left, left, a)
+		return n
+	case *CartesianProduct:
+		right := slotSet{}
+		produced(x.Right, right)
+		x.Left = l.visit(x.Left, minus(need, right), a)
+		x.Right = l.visit(x.Right, both(need, right), nil)
+		return n
+	case *HashJoin:
+		right := slotSet{}
+		produced(x.Right, right)
+		lneed, rneed := minus(need, right), both(need, right)
+		for _, k := range x.Keys {
+			lneed.reads(k.Left)
+			rneed.reads(k.Right)
+		}
+		x.Left = l.visit(x.Left, lneed, a)
+		x.Right = l.visit(x.Right, rneed, nil)
+		return n
+	case *Create:
+		for _, it := range x.Items {
+			own.add(it.Start, it.End)
+		}
+		for _, it := range x.Items {
+			defs.add(it.Slot, it.Hint)
+			delete(own, it.Slot)
+			delete(own, it.Hint)
+		}
+	case *Lock:
+		for _, t := range x.Targets {
+			own.add(t.Slot, t.Hint)
+		}
+	case *Set:
+		for _, s := range x.Items {
+			own.add(s.Slot, s.Hint)
+		}
+	case *Foreach:
+		sub := &args{need: slotSet{}}
+		x.Body = l.visit(x.Body, slotSet{}, sub)
+		delete(sub.need, x.Var)
+		x.Args = l.close2(sub, NoSlot, x.Var)
+		own.add(x.Args...)
+	case *ProcedureCall:
+		for _, y := range x.Yields {
+			defs.add(y.Slot)
+		}
+	case *ProduceResults:
+		own.add(x.Cols...)
+		for _, s := range x.Cols {
+			own.add(l.p.q.Slots[s].Hint)
+		}
+		b.Out = append([]Slot(nil), x.Cols...)
+	}
+	c := child(n)
+	if c == nil {
+		return n
+	}
+	down := minus(out, defs)
+	for s := range own {
+		down.add(s)
+	}
+	// A leaf's own column is not asked of its input.
+	setChild(n, l.visit(c, down, a))
+	return n
+}
+
+// dropHint removes the hint of a slot from what is read.
+func (l *liveness) dropHint(s slotSet, slot Slot) {
+	if slot != NoSlot {
+		if h := l.p.q.Slots[slot].Hint; h != NoSlot {
+			delete(s, h)
+		}
+	}
+}
+
+func setOf(ss []Slot) slotSet {
+	out := slotSet{}
+	out.add(ss...)
+	return out
+}
+
+func minus(a, b slotSet) slotSet {
+	out := slotSet{}
+	for s := range a {
+		if !b[s] {
+			out.add(s)
+		}
+	}
+	return out
+}
+
+func both(a, b slotSet) slotSet {
+	out := slotSet{}
+	for s := range a {
+		if b[s] {
+			out.add(s)
+		}
+	}
+	return out
+}
+
+// only lists the slots of need that are in defs or part.
+func (l *liveness) only(need, defs slotSet, part []Slot) []Slot {
+	out := both(need, defs)
+	out.add(part...)
+	return sorted(out)
+}
+
+// close gives every Argument of a right side what the side needs from outside.
+func (l *liveness) close(a *args, rowID Slot) []Slot { return l.close2(a, rowID, NoSlot) }
+
+// close2 is close for the body of FOREACH, whose variable the operator itself provides.
+func (l *liveness) close2(a *args, rowID, extra Slot) []Slot {
+	delete(a.need, rowID)
+	out := sorted(a.need)
+	for _, n := range a.nodes {
+		n.Args = out
+		if extra != NoSlot {
+			n.Args = sorted(setOf(append(append([]Slot(nil), out...), extra)))
+		}
+		n.Out = n.Args
+		if n.RowID != NoSlot {
+			n.Out = sorted(setOf(append(append([]Slot(nil), n.Args...), n.RowID)))
+		}
+	}
+	return out
+}
+
+// produced collects the slots that a tree binds itself, those of its Arguments not included.
+func produced(n Node, s slotSet) {
+	switch x := n.(type) {
+	case *AllNodesScan:
+		s.add(x.Node, x.Hint)
+	case *LabelScan:
+		s.add(x.Node, x.Hint)
+	case *RelTypeScan:
+		s.add(x.Rel, x.RelHint, x.Start, x.End)
+	case *IndexSeek:
+		s.add(x.Node, x.Hint, x.Start, x.End)
+	case *ByID:
+		s.add(x.Node, x.Hint, x.Start, x.End)
+	case *CountStore:
+		s.add(x.Out1)
+	case *Expand:
+		s.add(x.Rel, x.RelHint)
+		if !x.Into {
+			s.add(x.To, x.ToHint)
+		}
+	case *ProjectEndpoints:
+		if !x.StartBound {
+			s.add(x.Start)
+		}
+		if !x.EndBound {
+			s.add(x.End)
+		}
+	case *VarExpand:
+		s.add(x.Rels)
+		if !x.Into {
+			s.add(x.To, x.ToHint)
+		}
+	case *ShortestPath:
+		s.add(x.Rels, x.Path, x.Length)
+	case *ProjectPath:
+		s.add(x.Path)
+	case *Project:
+		for _, it := range x.Items {
+			s.add(it.Slot)
+		}
+	case *PropFetch:
+		for _, r := range x.Reads {
+			s.add(r.Slot)
+		}
+	case *Unwind:
+		s.add(x.Var)
+	case *Aggregate:
+		for _, k := range x.Keys {
+			if c, ok := k.Expr.(*expr.Col); !ok || c.Slot != k.Slot {
+				s.add(k.Slot)
+			}
+		}
+		for _, g := range x.Aggs {
+			s.add(g.Slot)
+		}
+	case *Distinct:
+		for _, k := range x.Keys {
+			if c, ok := k.Expr.(*expr.Col); !ok || c.Slot != k.Slot {
+				s.add(k.Slot)
+			}
+		}
+	case *Union:
+		s.add(x.Cols...)
+	case *Apply:
+		if x.Slot != NoSlot {
+			s.add(x.Slot)
+		}
+		s.add(x.Nulls...)
+		switch x.Kind {
+		case Inner, Optional:
+			produced(x.Right, s)
+		}
+		produced(x.Left, s)
+		return
+	case *Create:
+		for _, it := range x.Items {
+			s.add(it.Slot, it.Hint)
+		}
+	case *Merge:
+		s.add(x.Binds...)
+		for _, it := range x.Create {
+			s.add(it.Hint)
+		}
+		produced(x.Left, s)
+		return
+	case *ProcedureCall:
+		for _, y := range x.Yields {
+			s.add(y.Slot)
+		}
+	case *Foreach:
+		produced(x.Child, s)
+		return
+	}
+	for _, c := range n.Children() {
+		produced(c, s)
+	}
+}
+
+// raises reports whether an expression must be evaluated though nothing reads its value: it may raise.
+func raises(e expr.Expr) bool {
+	switch e := e.(type) {
+	case *expr.Const, *expr.Param, *expr.Col:
+		return false
+	case *expr.Prop:
+		return raises(e.Of)
+	}
+	return true
+}

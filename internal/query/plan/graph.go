@@ -1,0 +1,1515 @@
+package plan
+
+import (
+	"math"
+	"math/bits"
+	"sort"
+	"strings"
+
+	"github.com/hedgerowdb/hedgerow/internal/query/bind"
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// The query graph of one or more MATCH clauses: vertices, relationships and the conditions over them. A plan for it is a sequence of
+// steps, found by dynamic programming over the sets of elements that are solved (up to dpLimit relationships), else greedily.
+
+const (
+	dpLimit   = 10 // relationships up to which all orders are tried
+	maxInner  = 48 // relationships of one graph; a larger pattern is planned piece by piece
+	joinAbove = 64 // left rows above which a hash join beats a nested seek without an index
+)
+
+// Costs in ns.
+const (
+	costScanRow   = 30.0
+	costSeek      = 500.0
+	costSeekRow   = 80.0
+	costByID      = 300.0
+	costExpandRow = 150.0
+	costEdge      = 15.0
+	costInto      = 250.0
+	costJoinRow   = 60.0
+	costCopyRow   = 10.0
+)
+
+type gnode struct {
+	v      *bind.Var
+	preds  []int // conditions over this vertex alone
+	labels []string
+	comp   int
+}
+
+type grel struct {
+	*bind.PatRel
+	l, r  int // nodes
+	group int
+	comp  int
+}
+
+// set is a set of vertices and relationships.
+type set struct{ n, r uint64 }
+
+func (s set) has(t set) bool     { return t.n&^s.n == 0 && t.r&^s.r == 0 }
+func (s set) or(t set) set       { return set{s.n | t.n, s.r | t.r} }
+func (s set) touches(t set) bool { return s.n&t.n != 0 || s.r&t.r != 0 }
+func (s set) empty() bool        { return s.n == 0 && s.r == 0 }
+
+type gpred struct {
+	e    expr.Expr
+	need set
+	sel  float64
+	cost float64
+	sub  bool // becomes a semi or anti apply
+	bad  bool // reads something that only a later clause binds; cannot happen
+}
+
+type graph struct {
+	p       *planner
+	in      *stream
+	nodes   []gnode
+	rels    []grel
+	preds   []gpred
+	subs    map[int]*state // components planned alone
+	bySlot  map[int]set
+	comps   []set
+	paths   []*bind.PatPath
+	bound   set // vertices and relationships bound before
+	uniques map[int][]bind.PatRel
+	hints   []bind.Hint
+	dup     bool
+	prior   []priorRel // relationships of the same clauses that an earlier piece solved
+}
+
+type priorRel struct {
+	group int
+	slot  Slot
+	types []string
+	walk  bool
+}
+
+// match plans MATCH clauses as one graph.
+func (p *planner) match(s *stream, group []*bind.Match, dup bool) *stream {
+	first := group[0]
+	if !p.q.ReadOnly {
+		e := &effects{name: first.Name, distinct: s.distinctOn}
+		for _, m := range group {
+			k := p.effects(m)
+			e.r.merge(&k.r)
+		}
+		p.barrier(s, e)
+	}
+	dup = (dup || p.existsDup) && p.opt.on(RuleDistinctEnds)
+	if first.Optional {
+		return p.optional(s, first, dup)
+	}
+	return p.pattern(s, group, dup)
+}
+
+// pattern plans the patterns and conditions of MATCH clauses on top of s.
+func (p *planner) pattern(s *stream, group []*bind.Match, dup bool) *stream {
+	var rels int
+	for _, m := range group {
+		rels += len(m.Pattern.Rels)
+	}
+	if rels > maxInner || countNodes(group) > 60 {
+		return p.pieces(s, group, dup)
+	}
+	g := p.graph(s, group, nil)
+	g.dup = dup
+	return g.plan()
+}
+
+func countNodes(group []*bind.Match) int {
+	n := 0
+	for _, m := range group {
+		n += len(m.Pattern.Nodes)
+	}
+	return n
+}
+
+// pieces plans a very large pattern in runs of relationships, in the order of the text.
+func (p *planner) pieces(s *stream, group []*bind.Match, dup bool) *stream {
+	var prior []priorRel
+	var late []*bind.Match
+	for gi, m := range group {
+		rels := m.Pattern.Rels
+		nodes := m.Pattern.Nodes
+		placed := map[*bind.Var]bool{}
+		for len(rels) > 0 || len(nodes) > 0 {
+			k := min(len(rels), 20)
+			piece := &bind.Match{Place: m.Place, Pattern: bind.Pattern{Rels: rels[:k]}}
+			seen := map[*bind.Var]bool{}
+			use := func(v *bind.Var) {
+				if !seen[v] {
+					seen[v] = true
+					placed[v] = true
+					piece.Pattern.Nodes = append(piece.Pattern.Nodes, &bind.PatNode{Var: v, Bound: s.bound[v.Slot]})
+				}
+			}
+			for _, r := range rels[:k] {
+				use(r.Left)
+				use(r.Right)
+			}
+			rels = rels[k:]
+			var rest []*bind.PatNode
+			for _, n := range nodes {
+				if placed[n.Var] {
+					continue
+				}
+				if len(rels) == 0 && len(piece.Pattern.Nodes) < 40 {
+					use(n.Var)
+					continue
+				}
+				rest = append(rest, n)
+			}
+			nodes = rest
+			// Conditions that this piece can decide.
+			have := clone(s.bound)
+			for _, n := range piece.Pattern.Nodes {
+				have.add(n.Var.Slot, n.Var.Hint)
+			}
+			for _, r := range piece.Pattern.Rels {
+				have.add(r.Var.Slot, r.Var.Hint)
+			}
+			var keep []expr.Expr
+			for _, e := range m.Pattern.Preds {
+				if p.readable(e, have) {
+					piece.Where = append(piece.Where, e)
+				} else {
+					keep = append(keep, e)
+				}
+			}
+			mm := *m
+			mm.Pattern.Preds = keep
+			m = &mm
+			g := p.graph(s, []*bind.Match{piece}, prior)
+			for i := range g.rels {
+				g.rels[i].group = gi
+			}
+			g.dup = false
+			s = g.plan()
+			for _, r := range piece.Pattern.Rels {
+				prior = append(prior, priorRel{gi, r.Var.Slot, r.Types, r.Walk})
+			}
+		}
+		late = append(late, &bind.Match{Place: m.Place, Pattern: bind.Pattern{Preds: m.Pattern.Preds, Paths: m.Pattern.Paths}, Where: m.Where})
+	}
+	for _, m := range late {
+		for _, pt := range m.Pattern.Paths {
+			s = p.path(s, pt)
+		}
+		s = p.filter(s, append(append([]expr.Expr(nil), m.Pattern.Preds...), m.Where...))
+	}
+	return s
+}
+
+func (p *planner) readable(e expr.Expr, have slotSet) bool {
+	r := slotSet{}
+	r.reads(e)
+	for x := range r {
+		if !have[x] && !p.hintOfBound(x, have) {
+			return false
+		}
+	}
+	return true
+}
+
+// graph builds the query graph.
+func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *graph {
+	g := &graph{p: p, in: in, bySlot: map[int]set{}, prior: prior}
+	node := func(v *bind.Var) int {
+		if s, ok := g.bySlot[v.Slot]; ok {
+			return bits.TrailingZeros64(s.n)
+		}
+		i := len(g.nodes)
+		g.nodes = append(g.nodes, gnode{v: v})
+		s := set{n: 1 << i}
+		g.bySlot[v.Slot] = s
+		if in.bound[v.Slot] {
+			g.bound = g.bound.or(s)
+		}
+		return i
+	}
+	var preds []expr.Expr
+	for gi, m := range group {
+		for _, n := range m.Pattern.Nodes {
+			node(n.Var)
+		}
+		for _, r := range m.Pattern.Rels {
+			gr := grel{PatRel: r, l: node(r.Left), r: node(r.Right), group: gi}
+			i := len(g.rels)
+			s := set{r: 1 << i}
+			if _, dup := g.bySlot[r.Var.Slot]; !dup {
+				g.bySlot[r.Var.Slot] = s
+			}
+			if r.Path != nil {
+				g.bySlot[r.Path.Slot] = s
+			}
+			g.rels = append(g.rels, gr)
+		}
+		for _, pt := range m.Pattern.Paths {
+			var s set
+			for _, part := range pt.Parts {
+				s = s.or(g.bySlot[part.Var.Slot])
+			}
+			g.bySlot[pt.Var.Slot] = s
+		}
+		g.paths = append(g.paths, m.Pattern.Paths...)
+		preds = append(preds, m.Pattern.Preds...)
+		preds = append(preds, m.Where...)
+		g.hints = append(g.hints, m.Hints...)
+	}
+	for _, e := range p.conjuncts(preds) {
+		gp := gpred{e: e, sel: p.selectivity(e), cost: predCost(e)}
+		r := slotSet{}
+		r.reads(e)
+		for x := range r {
+			gp.need = gp.need.or(g.bySlot[x])
+		}
+		if q, _ := semi(e); q != nil && !q.Lambda && p.opt.on(RuleSemiApply) {
+			gp.sub = true
+		}
+		i := len(g.preds)
+		g.preds = append(g.preds, gp)
+		if gp.need.r == 0 && bits.OnesCount64(gp.need.n) == 1 {
+			n := &g.nodes[bits.TrailingZeros64(gp.need.n)]
+			n.preds = append(n.preds, i)
+			if h, ok := e.(*expr.HasLabels); ok && !h.Any {
+				if c, ok := h.X.(*expr.Col); ok && c.Slot == n.v.Slot {
+					n.labels = append(n.labels, h.Labels...)
+				}
+			}
+		}
+	}
+	g.components()
+	return g
+}
+
+// components numbers the connected parts; what hangs on something bound is part 0.
+func (g *graph) components() {
+	comp := make([]int, len(g.nodes))
+	for i := range comp {
+		comp[i] = i
+	}
+	var find func(int) int
+	find = func(i int) int {
+		for comp[i] != i {
+			comp[i] = comp[comp[i]]
+			i = comp[i]
+		}
+		return i
+	}
+	for _, r := range g.rels {
+		comp[find(r.l)] = find(r.r)
+	}
+	// Bound elements are one component together.
+	first := -1
+	join := func(i int) {
+		if first < 0 {
+			first = find(i)
+		} else {
+			comp[find(i)] = find(first)
+		}
+	}
+	for i := range g.nodes {
+		if g.bound.n&(1<<i) != 0 {
+			join(i)
+		}
+	}
+	for _, r := range g.rels {
+		if r.Bound {
+			join(r.l)
+		}
+	}
+	num := map[int]int{}
+	if first >= 0 {
+		num[find(first)] = 0
+		g.comps = append(g.comps, set{})
+	}
+	for i := range g.nodes {
+		c, ok := num[find(i)]
+		if !ok {
+			c = len(g.comps)
+			num[find(i)] = c
+			g.comps = append(g.comps, set{})
+		}
+		g.nodes[i].comp = c
+		g.comps[c].n |= 1 << i
+	}
+	for i := range g.rels {
+		c := g.nodes[g.rels[i].l].comp
+		g.rels[i].comp = c
+		g.comps[c].r |= 1 << i
+	}
+}
+
+// ---- search ------------------------------------------------------------------------------------------------------------
+
+type stepKind uint8
+
+const (
+	stepLeaf stepKind = iota
+	stepRelScan
+	stepExpand // from one solved end
+	stepInto   // both ends solved
+	stepEnds   // the relationship is bound, its ends follow
+	stepJoin   // a whole component, planned apart
+)
+
+type step struct {
+	kind stepKind
+	i    int  // node, relationship or component
+	back bool // expand from the right end
+	leaf *leaf
+	sub  *state // stepJoin
+	keys []int  // stepJoin: conditions that become hash keys
+}
+
+// state is a set of solved elements and the cheapest way to it that was found.
+type state struct {
+	done set
+	used uint64 // conditions applied (first 64; later ones are never in a leaf)
+	cost float64
+	card float64
+	prev *state
+	step step
+}
+
+func (g *graph) goal(comps []int) set {
+	var s set
+	for _, c := range comps {
+		s = s.or(g.comps[c])
+	}
+	return s
+}
+
+// plan finds the cheapest order and builds it.
+func (g *graph) plan() *stream {
+	var comps []int
+	for c := range g.comps {
+		comps = append(comps, c)
+	}
+	start := &state{done: g.bound, card: max(g.in.est, 1)}
+	end := g.search(start, comps, true)
+	g.cartesianNotice()
+	return g.build(end)
+}
+
+// search finds a way from a state to the components' elements.
+func (g *graph) search(start *state, comps []int, outer bool) *state {
+	goal := g.goal(comps).or(start.done)
+	start = g.applied(start)
+	nrels := 0
+	for _, c := range comps {
+		nrels += bits.OnesCount64(g.comps[c].r)
+	}
+	if !g.p.opt.on(RuleJoinOrder) {
+		return g.textual(start, goal, comps, outer)
+	}
+	if nrels > dpLimit || len(comps) > 8 {
+		return g.greedy(start, goal, comps, outer)
+	}
+	best := map[set]*state{start.done: start}
+	layer := []*state{start}
+	var end *state
+	for len(layer) > 0 {
+		next := map[set]*state{}
+		var order []set
+		for _, s := range layer {
+			if best[s.done] != s {
+				continue
+			}
+			if s.done.has(goal) {
+				if end == nil || s.cost < end.cost {
+					end = s
+				}
+				continue
+			}
+			for _, n := range g.moves(s, comps, outer) {
+				if old := best[n.done]; old != nil && old.cost <= n.cost {
+					continue
+				}
+				best[n.done] = n
+				if next[n.done] == nil {
+					order = append(order, n.done)
+				}
+				next[n.done] = n
+			}
+		}
+		layer = layer[:0]
+		for _, k := range order {
+			layer = append(layer, next[k])
+		}
+	}
+	if end == nil {
+		return g.textual(start, goal, comps, outer)
+	}
+	return end
+}
+
+// greedy takes the cheapest next step, weighing what it costs and how many rows it leaves.
+func (g *graph) greedy(s *state, goal set, comps []int, outer bool) *state {
+	for !s.done.has(goal) {
+		var best *state
+		for _, n := range g.moves(s, comps, outer) {
+			if best == nil || n.cost-s.cost+n.card*costExpandRow < best.cost-s.cost+best.card*costExpandRow {
+				best = n
+			}
+		}
+		if best == nil {
+			return g.textual(s, goal, comps, outer)
+		}
+		s = best
+	}
+	return s
+}
+
+// textual follows the order of the text: the plan of the reference run.
+func (g *graph) textual(s *state, goal set, comps []int, outer bool) *state {
+	for !s.done.has(goal) {
+		var pick *state
+		for i := range g.rels {
+			bit := set{r: 1 << i}
+			if !goal.has(bit) || s.done.has(bit) {
+				continue
+			}
+			for _, n := range g.relMoves(s, i) {
+				if n.step.kind != stepRelScan {
+					pick = n
+					break
+				}
+			}
+			if pick == nil {
+				for _, n := range g.relNodes(i) {
+					if s.done.n&(1<<n) == 0 {
+						pick = g.leafMove(s, n, g.scanLeaf(s, n, true))
+						break
+					}
+				}
+			}
+			break
+		}
+		if pick == nil {
+			for i := range g.nodes {
+				if goal.n&(1<<i) != 0 && s.done.n&(1<<i) == 0 {
+					pick = g.leafMove(s, i, g.scanLeaf(s, i, true))
+					break
+				}
+			}
+		}
+		s = pick
+	}
+	return s
+}
+
+func (g *graph) relNodes(i int) [2]int { return [2]int{g.rels[i].l, g.rels[i].r} }
+
+// moves lists the next states.
+func (g *graph) moves(s *state, comps []int, outer bool) []*state {
+	var out []*state
+	in := g.goal(comps)
+	for i := range g.rels {
+		bit := set{r: 1 << i}
+		if in.has(bit) && !s.done.has(bit) {
+			out = append(out, g.relMoves(s, i)...)
+		}
+	}
+	fresh := s.done == g.bound && s.prev == nil
+	for _, c := range comps {
+		touched := g.comps[c].touches(s.done)
+		if s.done.has(g.comps[c]) {
+			continue
+		}
+		for i := range g.nodes {
+			bit := set{n: 1 << i}
+			if g.nodes[i].comp != c || s.done.has(bit) {
+				continue
+			}
+			lf := g.bestLeaf(s, i)
+			// A component is begun in place by a seek, or when there is nothing yet to combine it with; a second start inside a
+			// component only by a seek that finds few.
+			switch {
+			case !touched && (lf.seek || g.inline(s, fresh, outer)):
+			case touched && lf.seek && lf.rows <= 16:
+			default:
+				continue
+			}
+			out = append(out, g.leafMove(s, i, lf))
+		}
+		if !touched && g.inline(s, fresh, outer) {
+			for i := range g.rels {
+				if g.rels[i].comp == c {
+					if m := g.relScanMove(s, i); m != nil {
+						out = append(out, m)
+					}
+				}
+			}
+		}
+		if !touched && len(comps) > 1 || !touched && outer && !g.inline(s, fresh, outer) {
+			if m := g.joinMove(s, c); m != nil {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// inline reports whether a scan may simply be nested in what is there: nothing, or a single row.
+func (g *graph) inline(s *state, fresh, outer bool) bool {
+	if !outer {
+		return s.prev == nil
+	}
+	return fresh && (g.in.one || g.in.est <= 1)
+}
+
+// joinMove adds a component that is planned on its own, by hash join if an equality ties it, else as a product.
+func (g *graph) joinMove(s *state, c int) *state {
+	for i := range g.nodes {
+		if g.nodes[i].comp == c && g.bound.n&(1<<i) != 0 {
+			return nil
+		}
+	}
+	for i := range g.rels {
+		if g.rels[i].comp == c && g.rels[i].Bound {
+			return nil
+		}
+	}
+	sub := g.component(c)
+	if sub == nil {
+		return nil
+	}
+	n := &state{done: s.done.or(g.comps[c]), used: s.used, prev: s, step: step{kind: stepJoin, i: c, sub: sub}}
+	pairs := s.card * sub.card
+	n.cost = s.cost + sub.cost
+	if g.p.opt.on(RuleHashJoin) {
+		for i := range g.preds {
+			if l, r := g.joinKey(i, s.done, g.comps[c]); l != nil && r != nil {
+				n.step.keys = append(n.step.keys, i)
+			}
+		}
+	}
+	if len(n.step.keys) > 0 {
+		out := pairs
+		for _, i := range n.step.keys {
+			out *= min(g.preds[i].sel, 1/max(1, min(s.card, sub.card)))
+			if i < 64 {
+				n.used |= 1 << i
+			}
+		}
+		n.card = max(out, 1e-3)
+		n.cost += (s.card+sub.card)*costJoinRow + n.card*costCopyRow
+	} else {
+		n.card = pairs
+		n.cost += pairs * costCopyRow
+	}
+	n.used |= sub.used
+	return g.applied(n)
+}
+
+// joinKey recognises an equality between something of left and something of right.
+func (g *graph) joinKey(i int, left, right set) (l, r expr.Expr) {
+	b, ok := g.preds[i].e.(*expr.Binary)
+	if !ok || b.Op != expr.OpEq || i >= 64 || hasSubplan(b) {
+		return nil, nil
+	}
+	ln, lIn := g.needs(b.L)
+	rn, rIn := g.needs(b.R)
+	switch {
+	case right.has(rn) && !rn.empty() && !rIn && left.has(ln) && (!ln.empty() || lIn):
+		return b.L, b.R
+	case right.has(ln) && !ln.empty() && !lIn && left.has(rn) && (!rn.empty() || rIn):
+		return b.R, b.L
+	}
+	return nil, nil
+}
+
+func hasSubplan(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		if _, ok := x.(*expr.Subplan); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// needs returns the elements that e reads, and whether it reads a variable of the rows from before.
+func (g *graph) needs(e expr.Expr) (set, bool) {
+	var s set
+	before := false
+	r := slotSet{}
+	r.reads(e)
+	for x := range r {
+		if t, ok := g.bySlot[x]; ok {
+			s = s.or(t)
+			if g.bound.touches(t) {
+				before = true
+			}
+		} else if g.in.bound[x] {
+			before = true
+		}
+	}
+	return s, before
+}
+
+// component plans a component without anything else; nil if it cannot start alone.
+func (g *graph) component(c int) *state {
+	if st, ok := g.subs[c]; ok {
+		return st
+	}
+	start := &state{card: 1}
+	sub := *g
+	sub.bound = set{}
+	sub.in = &stream{bound: slotSet{}, est: 1, one: true}
+	st := sub.search(start, []int{c}, false)
+	if g.subs == nil {
+		g.subs = map[int]*state{}
+	}
+	g.subs[c] = st
+	return st
+}
+
+// applied applies the conditions that have become decidable.
+func (g *graph) applied(s *state) *state {
+	for i := range g.preds {
+		if i >= 64 {
+			break
+		}
+		pr := &g.preds[i]
+		if s.used&(1<<i) != 0 || !s.done.has(pr.need) || !g.decidable(s, i) {
+			continue
+		}
+		s.used |= 1 << i
+		s.cost += s.card * pr.cost
+		s.card = max(s.card*g.predSel(s, pr), 1e-6)
+	}
+	return s
+}
+
+// decidable: inside a component that is planned alone only conditions without outside variables may be tested.
+func (g *graph) decidable(s *state, i int) bool {
+	if g.in.bound == nil {
+		return true
+	}
+	if len(g.in.bound) > 0 || g.in.root != nil {
+		return true
+	}
+	// Planned alone: no variable from before.
+	r := slotSet{}
+	r.reads(g.preds[i].e)
+	for x := range r {
+		if _, ok := g.bySlot[x]; !ok && !g.isHint(x) {
+			return false
+		}
+	}
+	return !g.preds[i].need.empty()
+}
+
+func (g *graph) isHint(slot int) bool {
+	for i := range g.nodes {
+		if g.nodes[i].v.Hint == slot {
+			return true
+		}
+	}
+	for i := range g.rels {
+		if g.rels[i].Var.Hint == slot {
+			return true
+		}
+	}
+	return false
+}
+
+// predSel is the selectivity of a condition at a state: a label that the way to the vertex implies costs nothing.
+func (g *graph) predSel(s *state, pr *gpred) float64 {
+	h, ok := pr.e.(*expr.HasLabels)
+	if !ok || h.Any || pr.need.r != 0 || bits.OnesCount64(pr.need.n) != 1 {
+		return pr.sel
+	}
+	i := bits.TrailingZeros64(pr.need.n)
+	best := pr.sel
+	// The vertex was reached over a relationship: which part of that type's ends has the label?
+	for j := range g.rels {
+		r := &g.rels[j]
+		if s.done.r&(1<<j) == 0 || (r.l != i && r.r != i) {
+			continue
+		}
+		if f := g.p.endShare(r, i == r.l, h.Labels[0]); f > best {
+			best = f
+		}
+	}
+	return best
+}
+
+// endShare estimates which share of the ends of a relationship pattern has a label.
+func (p *planner) endShare(r *grel, left bool, label string) float64 {
+	id, ok := p.cat.Label(p.opt.View, label, schema.Vertex)
+	if !ok {
+		return 0
+	}
+	n := p.cat.NodeCount(id)
+	var ends, all float64
+	for _, t := range p.types(r.Types) {
+		total := p.cat.RelCount(t)
+		d := r.Dir
+		if !left && d != store.Both {
+			d = 1 - d // seen from the right end
+		}
+		if d == store.Both {
+			all += 2 * total
+			ends += n * (p.cat.DegreeMean(id, t, store.Out) + p.cat.DegreeMean(id, t, store.In))
+		} else {
+			all += total
+			ends += n * p.cat.DegreeMean(id, t, d)
+		}
+	}
+	if all <= 0 {
+		return 1
+	}
+	return min(1, ends/all)
+}
+
+// types resolves type names for estimates; unknown ones have no relationships.
+func (p *planner) types(names []string) []schema.LabelID {
+	if len(names) == 0 {
+		return []schema.LabelID{schema.NoLabel}
+	}
+	var out []schema.LabelID
+	for _, n := range names {
+		if id, ok := p.cat.Label(p.opt.View, n, schema.Edge); ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// degree is the mean number of relationships that a vertex has for a pattern relationship, seen from one end.
+func (g *graph) degree(s *state, r *grel, from int, left bool) float64 {
+	p := g.p
+	dir := r.Dir
+	if !left && dir != store.Both {
+		dir = 1 - dir
+	}
+	label := schema.NoLabel
+	small := math.Inf(1)
+	for _, l := range g.nodes[from].labels {
+		if id, ok := p.cat.Label(p.opt.View, l, schema.Vertex); ok {
+			if n := p.cat.NodeCount(id); n < small {
+				small, label = n, id
+			}
+		}
+	}
+	if label == schema.NoLabel && s != nil {
+		// No label: the ends that the vertex was reached by say more than the mean over all vertices.
+		for j := range g.rels {
+			q := &g.rels[j]
+			if s.done.r&(1<<j) != 0 && (q.l == from || q.r == from) && !q.VarLen {
+				label = g.likelyLabel(q, q.l == from)
+				break
+			}
+		}
+	}
+	var d float64
+	for _, t := range p.types(r.Types) {
+		if dir == store.Both {
+			d += p.cat.DegreeMean(label, t, store.Out) + p.cat.DegreeMean(label, t, store.In)
+		} else {
+			d += p.cat.DegreeMean(label, t, dir)
+		}
+	}
+	return d
+}
+
+// likelyLabel is the label that most ends of a relationship pattern have, or NoLabel.
+func (g *graph) likelyLabel(r *grel, left bool) schema.LabelID {
+	p := g.p
+	best, share := schema.NoLabel, 0.9
+	for _, l := range p.vertexLabels() {
+		if f := p.endShare(r, left, l.Name); f > share || f == share && best != schema.NoLabel && p.cat.NodeCount(l.ID) < p.cat.NodeCount(best) {
+			best, share = l.ID, f
+		}
+	}
+	return best
+}
+
+func (p *planner) vertexLabels() []schema.Label {
+	if p.labelCache == nil {
+		p.labelCache = []schema.Label{}
+		for _, l := range p.cat.Labels(p.opt.View) {
+			if l.Entity == schema.Vertex && l.ID >= schema.FirstUserLabel {
+				p.labelCache = append(p.labelCache, l)
+			}
+		}
+		if len(p.labelCache) > 64 {
+			p.labelCache = p.labelCache[:0] // too many to try each
+		}
+	}
+	return p.labelCache
+}
+
+// relMoves lists the ways to solve a relationship at a state.
+func (g *graph) relMoves(s *state, i int) []*state {
+	r := &g.rels[i]
+	lb, rb := s.done.n&(1<<r.l) != 0, s.done.n&(1<<r.r) != 0
+	bit := set{n: 1<<r.l | 1<<r.r, r: 1 << i}
+	move := func(k stepKind, back bool, card, cost float64) *state {
+		n := &state{done: s.done.or(bit), used: s.used, prev: s, step: step{kind: k, i: i, back: back}}
+		n.card, n.cost = max(card, 1e-6), s.cost+cost
+		return g.applied(n)
+	}
+	switch {
+	case r.Shortest != bind.NotShortest:
+		if !lb || !rb {
+			return nil
+		}
+		return []*state{move(stepInto, false, s.card, s.card*20000)}
+	case r.Bound && !r.VarLen:
+		return []*state{move(stepEnds, false, s.card, s.card*costByID)}
+	}
+	if lb && rb {
+		back := false
+		d := g.degree(s, r, r.l, true)
+		if e := g.degree(s, r, r.r, false); e < d {
+			d, back = e, true
+		}
+		n := g.targets(r, back)
+		if r.VarLen {
+			ends, edges := g.reach(s, r, d, back)
+			return []*state{move(stepInto, back, s.card*min(1, ends/max(1, n)), s.card*(costInto+edges*costEdge*4))}
+		}
+		return []*state{move(stepInto, back, s.card*min(1, d/max(1, n)), s.card*costInto)}
+	}
+	var out []*state
+	expand := func(back bool, from int) {
+		d := g.degree(s, r, from, !back)
+		if r.VarLen {
+			ends, edges := g.reach(s, r, d, back)
+			out = append(out, move(stepExpand, back, s.card*ends, s.card*(costExpandRow+edges*costEdge*3)))
+			return
+		}
+		out = append(out, move(stepExpand, back, s.card*d, s.card*(costExpandRow+d*costEdge)))
+	}
+	if lb {
+		expand(false, r.l)
+	}
+	if rb {
+		expand(true, r.r)
+	}
+	return out
+}
+
+// targets is the number of vertices at the far end of a relationship.
+func (g *graph) targets(r *grel, back bool) float64 {
+	far := r.r
+	if back {
+		far = r.l
+	}
+	n := g.p.cat.NodeCount(schema.NoLabel)
+	for _, l := range g.nodes[far].labels {
+		if id, ok := g.p.cat.Label(g.p.opt.View, l, schema.Vertex); ok {
+			n = min(n, g.p.cat.NodeCount(id))
+		} else {
+			n = 0
+		}
+	}
+	return max(n, 1)
+}
+
+// reach estimates a variable-length expansion: rows (ends) and edges touched.
+func (g *graph) reach(s *state, r *grel, d float64, back bool) (ends, edges float64) {
+	hi := r.Max
+	if hi < 0 || hi > 15 {
+		hi = 15
+	}
+	var all float64
+	for _, t := range g.p.types(r.Types) {
+		all += g.p.cat.RelCount(t)
+	}
+	n := g.targets(r, back)
+	level := 1.0
+	for k := 0; k <= hi; k++ {
+		if k > 0 {
+			level *= d
+			edges += level
+		}
+		if k >= r.Min {
+			ends += level
+		}
+		if edges > 4*all+1 {
+			break
+		}
+	}
+	if g.prunable(r) {
+		ends, edges = min(ends, n), min(edges, 2*all+1)
+	}
+	return max(ends, 1e-3), edges
+}
+
+// prunable reports whether a relationship may be walked for its distinct ends (rules C7), but for the use of its variables.
+func (g *graph) prunable(r *grel) bool {
+	if !g.dup || !r.VarLen || r.Min > 1 || r.Shortest != bind.NotShortest || r.Bound {
+		return false
+	}
+	for i := range g.rels {
+		q := &g.rels[i]
+		if q.PatRel != r.PatRel && q.group == r.group && overlap(q.Types, r.Types) {
+			return false
+		}
+	}
+	for _, q := range g.prior {
+		if q.group == r.group && overlap(q.types, r.Types) {
+			return false
+		}
+	}
+	return true
+}
+
+// ---- leaves ------------------------------------------------------------------------------------------------------------
+
+// leaf is a way to find a vertex.
+type leaf struct {
+	cost, rows float64 // for one input row
+	used       uint64  // conditions that it decides
+	seek       bool
+	ix         *schema.Index
+	eq         []expr.Expr
+	in         int
+	lower      expr.Expr
+	upper      expr.Expr
+	lowerInc   bool
+	upperInc   bool
+	prefix     expr.Expr
+	id         expr.Expr
+	idIn, elem bool
+	labels     []string // label scan: any of these
+	all        bool
+}
+
+func (g *graph) leafMove(s *state, i int, lf *leaf) *state {
+	n := &state{done: s.done.or(set{n: 1 << i}), used: s.used | lf.used, prev: s, step: step{kind: stepLeaf, i: i, leaf: lf}}
+	n.card = max(s.card*lf.rows, 1e-6)
+	n.cost = s.cost + s.card*lf.cost
+	return g.applied(n)
+}
+
+// scanLeaf is the cheapest scan. plain: the first label in the text, for the reference run.
+func (g *graph) scanLeaf(s *state, i int, plain bool) *leaf {
+	p := g.p
+	nd := &g.nodes[i]
+	all := p.cat.NodeCount(schema.NoLabel)
+	best := &leaf{all: true, rows: max(all, 1), cost: max(all, 1) * costScanRow, in: -1}
+	for _, pi := range nd.preds {
+		h, ok := g.preds[pi].e.(*expr.HasLabels)
+		if !ok || pi >= 64 || s.used&(1<<pi) != 0 {
+			continue
+		}
+		if c, ok := h.X.(*expr.Col); !ok || c.Slot != nd.v.Slot {
+			continue
+		}
+		rows := 0.0
+		labels := h.Labels
+		if !h.Any {
+			labels = h.Labels[:1]
+		}
+		for _, l := range labels {
+			if id, ok := p.cat.Label(p.opt.View, l, schema.Vertex); ok {
+				rows += p.cat.NodeCount(id)
+			}
+		}
+		lf := &leaf{labels: labels, rows: max(rows, 1e-3), cost: 100 + rows*costScanRow, in: -1}
+		if h.Any || len(h.Labels) == 1 {
+			lf.used = 1 << pi
+		}
+		if best.all || lf.cost < best.cost && !plain {
+			best = lf
+		}
+		if plain {
+			break
+		}
+	}
+	return best
+}
+
+// bestLeaf is the cheapest way to find a vertex given what is solved.
+func (g *graph) bestLeaf(s *state, i int) *leaf {
+	best := g.scanLeaf(s, i, false)
+	hinted := g.scanHinted(i)
+	for _, lf := range g.seeks(s, i) {
+		if !hinted && g.better(lf, best, i) {
+			best = lf
+		}
+	}
+	return best
+}
+
+func (g *graph) scanHinted(i int) bool {
+	for _, h := range g.hints {
+		if h.Var == g.nodes[i].v && len(h.Keys) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *graph) better(a, b *leaf, i int) bool {
+	for _, h := range g.hints {
+		if h.Var == g.nodes[i].v && len(h.Keys) > 0 && a.ix != nil && a.ix.LabelName == h.Label && sameStrings(a.ix.KeyNames, h.Keys) {
+			return b.ix == nil || a.cost < b.cost || !sameStrings(b.ix.KeyNames, h.Keys)
+		}
+	}
+	// A seek whose estimates tie with a scan is still the better bet: graphs grow.
+	if a.seek && !b.seek {
+		return a.cost <= b.cost*1.5+1000
+	}
+	return a.cost < b.cost
+}
+
+// given reports whether e can be evaluated before vertex i is known.
+func (g *graph) given(s *state, i int, e expr.Expr) bool {
+	if hasSubplan(e) || !stable(e) {
+		return false
+	}
+	r := slotSet{}
+	r.reads(e)
+	for x := range r {
+		if t, ok := g.bySlot[x]; ok {
+			if !s.done.has(t) {
+				return false
+			}
+		} else if !g.in.bound[x] && !g.isHint(x) && !g.p.hintOfBound(x, g.in.bound) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyTest is a condition on one property of a vertex that an index may decide.
+type keyTest struct {
+	pred    int
+	key     string
+	op      expr.Op
+	val     expr.Expr
+	flipped bool
+}
+
+// tests lists the conditions on properties of vertex i whose other side is given.
+func (g *graph) tests(s *state, i int) []keyTest {
+	slot := g.nodes[i].v.Slot
+	var out []keyTest
+	for pi := range g.preds {
+		if pi >= 64 || s.used&(1<<pi) != 0 || g.preds[pi].need.n&(1<<i) == 0 {
+			continue
+		}
+		b, ok := g.preds[pi].e.(*expr.Binary)
+		if !ok {
+			continue
+		}
+		propOf := func(e expr.Expr) (string, bool) {
+			if pr, ok := e.(*expr.Prop); ok {
+				if c, ok := pr.Of.(*expr.Col); ok && c.Slot == slot {
+					return pr.Key, true
+				}
+			}
+			return "", false
+		}
+		switch b.Op {
+		case expr.OpEq, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
+			if k, ok := propOf(b.L); ok && g.given(s, i, b.R) {
+				out = append(out, keyTest{pred: pi, key: k, op: b.Op, val: b.R})
+			} else if k, ok := propOf(b.R); ok && g.given(s, i, b.L) {
+				out = append(out, keyTest{pred: pi, key: k, op: flip(b.Op), val: b.L})
+			}
+		case expr.OpIn, expr.OpStartsWith:
+			if k, ok := propOf(b.L); ok && g.given(s, i, b.R) {
+				out = append(out, keyTest{pred: pi, key: k, op: b.Op, val: b.R})
+			}
+		}
+	}
+	return out
+}
+
+func flip(op expr.Op) expr.Op {
+	switch op {
+	case expr.OpLt:
+		return expr.OpGt
+	case expr.OpLe:
+		return expr.OpGe
+	case expr.OpGt:
+		return expr.OpLt
+	case expr.OpGe:
+		return expr.OpLe
+	}
+	return op
+}
+
+// seeks lists the seeks that find vertex i.
+func (g *graph) seeks(s *state, i int) []*leaf {
+	p := g.p
+	var out []*leaf
+	if p.opt.on(RuleByID) {
+		out = append(out, g.idSeeks(s, i)...)
+	}
+	if !p.opt.on(RuleIndexSeek) {
+		return out
+	}
+	tests := g.tests(s, i)
+	if len(tests) == 0 {
+		return out
+	}
+	ixs := p.indexes()
+	for x := range ixs {
+		ix := &ixs[x]
+		if ix.Entity != schema.Vertex || !g.knownLabel(s, i, ix.LabelName) {
+			continue
+		}
+		if lf := g.indexLeaf(s, i, ix, tests); lf != nil {
+			out = append(out, lf)
+		}
+	}
+	return out
+}
+
+// knownLabel reports whether a pending condition says that the vertex has the label.
+func (g *graph) knownLabel(s *state, i int, label string) bool {
+	return contains(g.nodes[i].labels, label)
+}
+
+func (p *planner) indexes() []schema.Index {
+	if !p.ixLoaded {
+		p.ixCache, p.ixLoaded = p.cat.Indexes(p.opt.View), true
+	}
+	return p.ixCache
+}
+
+func (g *graph) indexLeaf(s *state, i int, ix *schema.Index, tests []keyTest) *leaf {
+	p := g.p
+	lf := &leaf{ix: ix, in: -1, seek: true}
+	rows := p.labelCount(ix.LabelName)
+	probes := 1.0
+	full := true
+	for k, key := range ix.KeyNames {
+		var eq *keyTest
+		for t := range tests {
+			if tests[t].key == key && tests[t].op == expr.OpEq {
+				eq = &tests[t]
+				break
+			}
+		}
+		if eq != nil {
+			lf.eq = append(lf.eq, eq.val)
+			lf.used |= 1 << eq.pred
+			rows *= 0.1
+			continue
+		}
+		if lf.in < 0 {
+			found := false
+			for t := range tests {
+				if tests[t].key == key && tests[t].op == expr.OpIn {
+					lf.in = k
+					lf.eq = append(lf.eq, tests[t].val)
+					lf.used |= 1 << tests[t].pred
+					probes = listLen(tests[t].val)
+					rows *= 0.1 * probes
+					found = true
+					break
+				}
+			}
+			if found {
+				continue
+			}
+		}
+		full = false
+		for t := range tests {
+			if tests[t].key != key {
+				continue
+			}
+			switch tests[t].op {
+			case expr.OpStartsWith:
+				if lf.prefix == nil && lf.lower == nil && lf.upper == nil {
+					lf.prefix = tests[t].val
+					lf.used |= 1 << tests[t].pred
+					rows *= 0.1
+				}
+			case expr.OpGt, expr.OpGe:
+				if lf.lower == nil && lf.prefix == nil {
+					lf.lower, lf.lowerInc = tests[t].val, tests[t].op == expr.OpGe
+					lf.used |= 1 << tests[t].pred
+					rows *= 0.4
+				}
+			case expr.OpLt, expr.OpLe:
+				if lf.upper == nil && lf.prefix == nil {
+					lf.upper, lf.upperInc = tests[t].val, tests[t].op == expr.OpLe
+					lf.used |= 1 << tests[t].pred
+					rows *= 0.4
+				}
+			}
+		}
+		break
+	}
+	if len(lf.eq) == 0 && lf.lower == nil && lf.upper == nil && lf.prefix == nil {
+		return nil
+	}
+	if full {
+		if d := p.cat.Distinct(ix.ID); d > 0 {
+			rows = p.labelCount(ix.LabelName) / d * probes
+		}
+		if ix.Unique {
+			rows = probes
+		}
+	}
+	// The label is decided by the index (re-checked there).
+	for _, pi := range g.nodes[i].preds {
+		if h, ok := g.preds[pi].e.(*expr.HasLabels); ok && pi < 64 && !h.Any && len(h.Labels) == 1 && h.Labels[0] == ix.LabelName {
+			if c, ok := h.X.(*expr.Col); ok && c.Slot == g.nodes[i].v.Slot {
+				lf.used |= 1 << pi
+			}
+		}
+	}
+	lf.rows = max(rows, 1e-3)
+	lf.cost = costSeek*probes + lf.rows*costSeekRow
+	return lf
+}
+
+func listLen(e expr.Expr) float64 {
+	switch e := e.(type) {
+	case *expr.ListLit:
+		return float64(max(1, len(e.Elems)))
+	case *expr.Const:
+		if e.V.Kind() == value.List {
+			return float64(max(1, e.V.Len()))
+		}
+	}
+	return 10
+}
+
+func (p *planner) labelCount(name string) float64 {
+	if id, ok := p.cat.Label(p.opt.View, name, schema.Vertex); ok {
+		return p.cat.NodeCount(id)
+	}
+	return 0
+}
+
+// idSeeks recognises id(n) = e, id(n) IN list, elementId(n) = e, and n = m with m bound.
+func (g *graph) idSeeks(s *state, i int) []*leaf {
+	slot := g.nodes[i].v.Slot
+	isID := func(e expr.Expr) (elem, ok bool) {
+		f, is := e.(*expr.Func)
+		if !is || len(f.Args) != 1 {
+			return false, false
+		}
+		c, is := f.Args[0].(*expr.Col)
+		if !is || c.Slot != slot {
+			return false, false
+		}
+		switch strings.ToLower(f.Def.Name) {
+		case "id":
+			return false, true
+		case "elementid":
+			return true, true
+		}
+		return false, false
+	}
+	var out []*leaf
+	for pi := range g.preds {
+		if pi >= 64 || s.used&(1<<pi) != 0 {
+			continue
+		}
+		b, ok := g.preds[pi].e.(*expr.Binary)
+		if !ok || b.Op != expr.OpEq && b.Op != expr.OpIn {
+			continue
+		}
+		lf := &leaf{in: -1, seek: true, rows: 1, cost: costByID, used: 1 << pi}
+		if elem, is := isID(b.L); is && g.given(s, i, b.R) {
+			lf.id, lf.elem, lf.idIn = b.R, elem, b.Op == expr.OpIn
+		} else if elem, is := isID(b.R); is && b.Op == expr.OpEq && g.given(s, i, b.L) {
+			lf.id, lf.elem = b.L, elem
+		} else {
+			continue
+		}
+		if lf.idIn {
+			lf.rows = listLen(lf.id)
+			lf.cost *= lf.rows
+		}
+		out = append(out, lf)
+	}
+	return out
+}
+
+// relScanMove starts a component at a relationship.
+func (g *graph) relScanMove(s *state, i int) *state {
+	r := &g.rels[i]
+	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest || r.l == r.r {
+		return nil
+	}
+	var rows float64
+	for _, t := range g.p.types(r.Types) {
+		rows += g.p.cat.RelCount(t)
+	}
+	if r.Dir == store.Both {
+		rows *= 2
+	}
+	n := &state{done: s.done.or(set{n: 1<<r.l | 1<<r.r, r: 1 << i}), used: s.used, prev: s, step: step{kind: stepRelScan, i: i}}
+	n.card = max(s.card*rows, 1e-6)
+	n.cost = s.cost + s.card*(200+rows*costScanRow*2)
+	return g.applied(n)
+}
+
+// ---- selectivity -------------------------------------------------------------------------------------------------------
+
+// selectivity is a guess without looking at values.
+func (p *planner) selectivity(e expr.Expr) float64 {
+	switch e := e.(type) {
+	case *expr.Const:
+		if e.V.Kind() == value.Bool && e.V.Bool() {
+			return 1
+		}
+		return 0.001
+	case *expr.HasLabels:
+		all := p.cat.NodeCount(schema.NoLabel)
+		if !e.X.Type().May(expr.TNode.Kinds) || all <= 0 {
+			return 0.5
+		}
+		sel := 1.0
+		if e.Any {
+			sel = 0
+		}
+		for _, l := range e.Labels {
+			f := p.labelCount(l) / all
+			if e.Any {
+				sel += f
+			} else {
+				sel *= f
+			}
+		}
+		return min(1, max(sel, 1e-4))
+	case *expr.Binary:
+		switch e.Op {
+		case expr.OpEq:
+			if s, ok := p.eqSel(e.L); ok {
+				return s
+			}
+			if s, ok := p.eqSel(e.R); ok {
+				return s
+			}
+			return 0.1
+		case expr.OpNe:
+			return 0.9
+		case expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
+			return 0.4
+		case expr.OpStartsWith:
+			return 0.1
+		case expr.OpIn:
+			return min(0.5, 0.05*listLen(e.R))
+		}
+		return 0.25
+	case *expr.Unary:
+		switch e.Op {
+		case expr.OpNot:
+			return max(0.05, 1-p.selectivity(e.X))
+		case expr.OpIsNull:
+			return 0.2
+		case expr.OpIsNotNull:
+			return 0.8
+		}
+	case *expr.Or:
+		s := 0.0
+		for _, a := range e.Args {
+			s += p.selectivity(a)
+		}
+		return min(0.9, s)
+	case *expr.And:
+		s := 1.0
+		for _, a := range e.Args {
+			s *= p.selectivity(a)
+		}
+		return s
+	case *expr.Subplan:
+		return 0.5
+	}
+	return 0.25
+}
+
+// eqSel is the selectivity of an equality on a property that some index knows.
+func (p *planner) eqSel(e expr.Expr) (float64, bool) {
+	pr, ok := e.(*expr.Prop)
+	if !ok {
+		return 0, false
+	}
+	best, found := 0.0, false
+	ixs := p.indexes()
+	for i := range ixs {
+		if ixs[i].KeyNames[0] != pr.Key {
+			continue
+		}
+		if d := p.cat.Distinct(ixs[i].ID); d > 0 && len(ixs[i].KeyNames) == 1 {
+			if s := 1 / d; !found || s > best {
+				best, found = s, true
+			}
+		}
+	}
+	return best, found
+}
+
+// cartesianNotice tells of parts that nothing joins (rules D7).
+func (g *graph) cartesianNotice() {
+	if len(g.comps) < 2 {
+		return
+	}
+	// Conditions join parts, too.
+	par := make([]int, len(g.comps))
+	for i := range par {
+		par[i] = i
+	}
+	var find func(int) int
+	find = func(i int) int {
+		for par[i] != i {
+			i = par[i]
+		}
+		return i
+	}
+	for _, pr := range g.preds {
+		first := -1
+		for i := range g.nodes {
+			if pr.need.n&(1<<i) != 0 {
+				if first < 0 {
+					first = g.nodes[i].comp
+				} else {
+					par[find(g.nodes[i].comp)] = find(first)
+				}
+			}
+		}
+	}
+	roots := map[int]bool{}
+	for i := range par {
+		roots[find(i)] = true
+	}
+	if len(roots) < 2 {
+		return
+	}
+	// Parts that find a single row each multiply nothing.
+	big := 0
+	for c := range g.comps {
+		if st := g.component(c); st == nil || st.card > 1.5 {
+			big++
+		}
+	}
+	if big < 2 {
+		return
+	}
+	var names []string
+	for i := range g.nodes {
+		if !g.nodes[i].v.Anon {
+			names = append(names, g.nodes[i].v.Name)
+		}
+	}
+	sort.Strings(names)
+	pos := -1
+	if len(g.nodes) > 0 {
+		pos = g.nodes[len(g.nodes)-1].v.Pos
+	}
+	g.p.notice("CartesianProduct", "Connect the parts by a relationship or a condition in WHERE.", pos, pos,
+		"this MATCH combines every row of one disconnected part with every row of the others (%s)", strings.Join(names, ", "))
+}

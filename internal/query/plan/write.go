@@ -1,0 +1,476 @@
+package plan
+
+import (
+	"github.com/hedgerowdb/hedgerow/internal/query/bind"
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+)
+
+// write runs the barrier test of a writing clause and returns the command ids that it works at.
+func (p *planner) write(s *stream, c bind.Clause) CID {
+	e := p.effects(c)
+	e.distinct = s.distinctOn
+	p.barrier(s, e)
+	return p.wrote()
+}
+
+func (p *planner) createItems(items []bind.CreateItem, fresh []*bind.Var) []CreateItem {
+	mine := slotSet{}
+	var out []CreateItem
+	for _, it := range items {
+		ci := CreateItem{Rel: it.Rel, Slot: it.Var.Slot, Hint: it.Var.Hint, Labels: it.Labels, Type: it.Type, Start: NoSlot, End: NoSlot, Pos: it.Pos, EndPos: it.Stop}
+		if it.Rel {
+			ci.Start, ci.End = it.Start.Slot, it.End.Slot
+		}
+		for _, pr := range it.Props {
+			ci.Props = append(ci.Props, Prop{Key: pr.Key, Val: p.expr(pr.Val)})
+			ci.ReadsOwn = ci.ReadsOwn || readsAny(pr.Val, mine)
+		}
+		if it.Map != nil {
+			ci.Map = p.expr(it.Map)
+			ci.ReadsOwn = ci.ReadsOwn || readsAny(it.Map, mine)
+		}
+		mine.add(it.Var.Slot)
+		out = append(out, ci)
+	}
+	return out
+}
+
+func readsAny(e expr.Expr, set slotSet) bool {
+	r := slotSet{}
+	r.reads(e)
+	for x := range r {
+		if set[x] {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) create(s *stream, c *bind.Create) *stream {
+	cid := p.write(s, c)
+	n := &Create{Base: p.base(s.est), Child: s.root, Items: p.createItems(c.Items, c.Fresh)}
+	n.CID = cid
+	s = s.with(n)
+	s.bound = clone(s.bound)
+	for _, v := range c.Fresh {
+		s.bound.add(v.Slot)
+		if v.Kind != bind.PathVar {
+			s.keys = append(s.keys, []int{v.Root.Slot})
+		}
+	}
+	for _, pt := range c.Paths {
+		s = p.path(s, pt)
+	}
+	return s
+}
+
+// setItems plans the items of SET and REMOVE.
+func (p *planner) setItems(items []bind.SetItem) []SetItem {
+	var out []SetItem
+	for _, it := range items {
+		si := SetItem{Kind: SetKind(it.Kind), Slot: NoSlot, Hint: NoSlot, Key: it.Key, KeyExp: p.expr(it.KeyExpr), Val: p.expr(it.Val), Labels: it.Labels, Pos: it.Pos, EndPos: it.End}
+		if it.Var != nil {
+			si.Slot, si.Hint = it.Var.Slot, it.Var.Hint
+			si.Entity, si.Known = it.Var.Entity()
+		} else {
+			si.Target = p.expr(it.Target)
+			t := it.Target.Type()
+			switch {
+			case t.Is(expr.TNode.Kinds) && t.Kinds&expr.TNode.Kinds != 0:
+				si.Entity, si.Known = schema.Vertex, true
+			case t.Is(expr.TRel.Kinds) && t.Kinds&expr.TRel.Kinds != 0:
+				si.Entity, si.Known = schema.Edge, true
+			}
+		}
+		if it.Kind == bind.AddLabels || it.Kind == bind.RemoveLabels {
+			si.Entity, si.Known = schema.Vertex, true
+		}
+		out = append(out, si)
+	}
+	return out
+}
+
+// fusible reports whether SET or REMOVE n may run in one pass with those before it (rules C2): disjoint keys and labels, and neither reads what the
+// other writes.
+func (p *planner) fusible(before []*bind.Set, n *bind.Set) bool {
+	k := p.effects(n)
+	for _, b := range before {
+		i := p.effects(b)
+		never := func(a, b int) bool { return false }
+		if readWrite(&i.w, &k.r, never) != "" || readWrite(&k.w, &i.r, never) != "" {
+			return false
+		}
+		for _, x := range i.w.props {
+			for _, y := range k.w.props {
+				if x.name == anyName || y.name == anyName || x.name == y.name {
+					return false
+				}
+			}
+		}
+		for _, x := range i.w.labels {
+			for _, y := range k.w.labels {
+				if x.name == y.name {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (p *planner) set(s *stream, group []*bind.Set, rest []bind.Clause) *stream {
+	c := *group[0]
+	for _, g := range group[1:] {
+		c.Items = append(append([]bind.SetItem(nil), c.Items...), g.Items...)
+		c.End = g.End
+	}
+	rows := p.rowByRow(c.Items, s.distinctOn)
+	cid := p.write(s, &c)
+	s = p.lock(s, append([]bind.Clause{&c}, rest...), cid)
+	n := &Set{Base: p.base(s.est), Child: s.root, Items: p.setItems(c.Items), RowByRow: rows || p.opt.Reference, Remove: c.Remove && len(group) == 1}
+	n.CID = cid
+	n.CID.Own = n.RowByRow
+	return s.with(n)
+}
+
+// lock puts a Lock below the first write clause for the targets of it and of later clauses that are bound by now (rules A9).
+func (p *planner) lock(s *stream, clauses []bind.Clause, cid CID) *stream {
+	n := &Lock{Child: s.root}
+	add := func(v *bind.Var) {
+		if v == nil || v.Lambda || p.locked[v.Root.Slot] || p.opt.Reference {
+			return
+		}
+		// The variable may have another name further down: what is bound here has the same root.
+		var here *bind.Var
+		for slot := range s.bound {
+			if w := p.vars[slot]; w != nil && w.Root == v.Root && (here == nil || w.Slot < here.Slot) {
+				here = w
+			}
+		}
+		if here == nil {
+			return
+		}
+		ent, ok := here.Entity()
+		if !ok {
+			return
+		}
+		p.locked.add(v.Root.Slot)
+		t := LockTarget{Slot: here.Slot, Hint: here.Hint, Entity: ent, Optional: p.opts[here.Root.Slot]}
+		for _, e := range p.preds[here.Slot] {
+			if readsBound(p, e, s.bound) {
+				t.Recheck = append(t.Recheck, e)
+			}
+		}
+		n.Targets = append(n.Targets, t)
+	}
+	for _, c := range clauses {
+		switch c := c.(type) {
+		case *bind.Set:
+			for _, it := range c.Items {
+				add(it.Var)
+			}
+		case *bind.Delete:
+			for _, e := range c.Exprs {
+				if col, ok := e.(*expr.Col); ok {
+					add(p.vars[col.Slot])
+				}
+			}
+		}
+	}
+	if len(n.Targets) == 0 {
+		return s
+	}
+	n.Base = p.base(s.est)
+	n.CID = CID{Seg: cid.Seg, Read: cid.Read}
+	return s.with(n)
+}
+
+func readsBound(p *planner, e expr.Expr, bound slotSet) bool {
+	r := slotSet{}
+	r.reads(e)
+	for x := range r {
+		if !bound[x] && !p.hintOfBound(x, bound) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *planner) delete(s *stream, c *bind.Delete, rest []bind.Clause) *stream {
+	cid := p.write(s, c)
+	s = p.lock(s, rest, cid)
+	n := &Delete{Base: p.base(s.est), Child: s.root, Detach: c.Detach}
+	n.CID = cid
+	for _, e := range c.Exprs {
+		n.Exprs = append(n.Exprs, p.expr(e))
+	}
+	if !p.deleted {
+		p.deleted, p.deletedAt = true, p.clause
+	}
+	return s.with(n)
+}
+
+func (p *planner) merge(s *stream, c *bind.Merge) *stream {
+	cid := p.write(s, c)
+	cid.Own = true
+	rowID := p.slot("row", RowID)
+	// The match reads what the MERGE's earlier rows wrote.
+	outer := p.cid
+	p.cid = cid
+	arg := &Argument{Base: p.base(1), RowID: rowID}
+	in := &stream{root: arg, bound: clone(s.bound), est: 1, keys: [][]int{{}}, one: true}
+	leave := p.enter(rowID)
+	pat := c.Pattern
+	pat.Paths = nil // built above, for matched and created rows alike
+	right := p.pattern(in, []*bind.Match{{Place: c.Place, Pattern: pat}}, false)
+	leave()
+	p.cid = outer
+	n := &Merge{Base: p.base(max(s.est, s.est*right.est)), Left: s.root, Right: right.root, RowID: rowID, Create: p.createItems(c.Items, c.Fresh),
+		OnCreate: p.setItems(c.OnCreate), OnMatch: p.setItems(c.OnMatch)}
+	n.CID = cid
+	for _, v := range c.Fresh {
+		if v.Kind != bind.PathVar {
+			n.Binds = append(n.Binds, v.Slot)
+		}
+	}
+	rels := 0
+	fresh := slotSet{}
+	for _, it := range n.Create {
+		if it.Rel {
+			rels++
+		}
+		fresh.add(it.Slot)
+		for _, pr := range it.Props {
+			n.NullCheck = append(n.NullCheck, pr)
+		}
+	}
+	for _, it := range n.Create {
+		l := MergeLock{Labels: it.Labels, Type: it.Type, Keys: it.Props, Start: NoSlot, End: NoSlot}
+		if it.Rel {
+			if fresh[it.Start] || fresh[it.End] {
+				continue // its ends are new as well, their locks cover it
+			}
+			l.Start, l.End, l.Keys = it.Start, it.End, nil
+		} else {
+			l.Unique = p.uniqueCovers(it)
+		}
+		n.Locks = append(n.Locks, l)
+	}
+	n.Single = len(n.Create) == 1
+	out := s.with(n)
+	out.est = n.Est
+	out.bound = clone(s.bound)
+	for _, v := range c.Fresh {
+		out.bound.add(v.Slot)
+	}
+	for _, it := range c.Items {
+		out.extend(it.Var.Root.Slot)
+	}
+	for _, pt := range c.Pattern.Paths {
+		out = p.path(out, pt)
+	}
+	return out
+}
+
+// uniqueCovers reports whether a unique constraint decides a MERGE of a vertex: an index on one of its labels whose keys are all given.
+func (p *planner) uniqueCovers(it CreateItem) bool {
+	for _, ix := range p.indexes() {
+		if !ix.Unique || ix.Entity != schema.Vertex || !contains(it.Labels, ix.LabelName) {
+			continue
+		}
+		all := true
+		for _, k := range ix.KeyNames {
+			found := false
+			for _, pr := range it.Props {
+				found = found || pr.Key == k
+			}
+			all = all && found
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// selfConflict reports why the iterations of a body must run one at a time: some clause conflicts with another or itself, in either order.
+func (p *planner) selfConflict(body []bind.Clause) string {
+	var es []*effects
+	for _, c := range body {
+		e := p.effects(c)
+		e.distinct = never
+		es = append(es, e)
+	}
+	for _, a := range es {
+		for _, b := range es {
+			if r := conflict(a, b); r != "" {
+				return r
+			}
+			// A later iteration's read sees what an earlier one wrote.
+			if r := readWrite(&a.w, &b.r, func(x, y int) bool { return false }); r != "" {
+				return b.name + " reads " + r + " that " + a.name + " writes"
+			}
+		}
+	}
+	return ""
+}
+
+func (p *planner) foreach(s *stream, c *bind.Foreach, rest []bind.Clause) *stream {
+	e := p.effects(c)
+	e.distinct = s.distinctOn
+	p.barrier(s, e)
+	n := &Foreach{Child: s.root, List: p.expr(c.List), Var: c.Var.Slot, Opens: -1}
+	arg := &Argument{RowID: NoSlot}
+	in := &stream{root: arg, bound: clone(s.bound), est: 10, one: false}
+	in.bound.add(c.Var.Slot)
+	reason := ""
+	if p.noBarrier {
+		reason = "" // the iteration around has its own segment, and so do its rows
+	} else if p.barrierAll {
+		reason = "reference run"
+	} else {
+		reason = p.selfConflict(c.Body)
+	}
+	perIteration := reason != "" || p.noBarrier
+	n.Base = p.base(s.est)
+	if perIteration {
+		// A barrier before and after; a segment for every iteration.
+		if !p.noBarrier && len(p.window) > 1 {
+			p.window = p.window[:len(p.window)-1]
+			p.eager(s, "FOREACH runs one iteration at a time: "+reason)
+			n.Child = s.root
+		}
+		n.Base = p.base(s.est)
+		saved := *p
+		p.q.Segments = append(p.q.Segments, Segment{})
+		p.cid = CID{Seg: len(p.q.Segments) - 1}
+		n.Opens = p.cid.Seg
+		arg.Base = p.base(10)
+		leave := p.enter(NoSlot)
+		body := p.bodyOf(in, c.Body)
+		leave()
+		n.Body = body.root
+		p.cid, p.window = saved.cid, saved.window
+		out := s.with(n)
+		if !p.noBarrier {
+			p.eager(out, "FOREACH runs one iteration at a time")
+		}
+		return out
+	}
+	arg.Base = p.base(10)
+	leave := p.enter(NoSlot)
+	body := p.bodyOf(in, c.Body)
+	leave()
+	n.Body = body.root
+	return s.with(n)
+}
+
+func (p *planner) bodyOf(s *stream, body []bind.Clause) *stream {
+	return p.partOf(s, &bind.Part{Clauses: body})
+}
+
+func (p *planner) callProc(s *stream, c *bind.CallProc) *stream {
+	var cid CID
+	if c.Proc.Writes {
+		cid = p.write(s, c)
+	} else {
+		p.reads(s, c)
+		cid = p.cid
+	}
+	n := &ProcedureCall{Base: p.base(s.est * 10), Child: leafChild(s.root), Name: c.Proc.Name, Void: len(c.Proc.Out) == 0 || c.Proc.Void, Optional: c.Optional}
+	n.CID = cid
+	for _, a := range c.Args {
+		n.Args = append(n.Args, p.expr(a))
+	}
+	s = s.with(n)
+	s.bound = clone(s.bound)
+	for _, y := range c.Yields {
+		n.Yields = append(n.Yields, Yield{Field: y.Field, Slot: y.Var.Slot})
+		s.bound.add(y.Var.Slot)
+	}
+	if !n.Void {
+		s.est *= 10
+		s.keys = nil
+	}
+	n.Est = s.est
+	return s
+}
+
+func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
+	if c.Writes {
+		e := p.effects(c)
+		e.distinct = s.distinctOn
+		p.barrier(s, e)
+	} else {
+		p.reads(s, c)
+	}
+	rowID := p.slot("row", RowID)
+	in := &stream{bound: slotSet{}, est: 1, keys: [][]int{{}}, one: true}
+	for _, v := range c.Imports {
+		in.bound.add(v.Slot)
+	}
+	n := &Apply{Kind: Inner, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
+	if c.Body.Columns == nil {
+		n.Kind = Unit
+	} else if c.Optional {
+		n.Kind = Optional
+	}
+	if c.Writes {
+		// One row at a time, each iteration a segment of its own, unless nothing in the body touches what it reads.
+		var body []bind.Clause
+		for _, part := range c.Body.Parts {
+			body = append(body, part.Clauses...)
+		}
+		reason := p.selfConflict(body)
+		if p.barrierAll {
+			reason = "reference run"
+		}
+		if reason != "" || len(c.Body.Parts) > 1 || p.noBarrier {
+			if !p.noBarrier && len(p.window) > 1 {
+				p.eager(s, "CALL { } runs one row at a time: "+reason)
+			}
+			n.PerRow = true
+		}
+	}
+	n.Base = p.base(s.est)
+	n.Left = s.root
+	saved := p.cid
+	win := p.window
+	if n.PerRow {
+		p.q.Segments = append(p.q.Segments, Segment{})
+		p.cid = CID{Seg: len(p.q.Segments) - 1}
+		n.Opens = p.cid.Seg
+	}
+	nb := p.noBarrier
+	leave := p.enter(rowID)
+	if n.PerRow && !nb {
+		// Inside one iteration barriers stand as in any statement.
+		p.noBarrier, p.window = false, nil
+	}
+	p.outer = clone(in.bound)
+	in.root = &Argument{Base: p.base(1), RowID: rowID}
+	right, _ := p.query(in, c.Body, rowID)
+	leave()
+	n.Right = right.root
+	out := s.with(n)
+	if n.PerRow {
+		p.cid, p.window = saved, win
+	}
+	out.bound = clone(s.bound)
+	for _, v := range c.Body.Cols {
+		out.bound.add(v.Slot)
+		out.extend(v.Root.Slot)
+		if n.Kind == Optional {
+			n.Nulls = append(n.Nulls, v.Slot)
+		}
+	}
+	if n.Kind != Unit {
+		out.est = max(1, s.est*right.est)
+		n.Est = out.est
+	}
+	if n.PerRow && !nb {
+		p.eager(out, "CALL { } runs one row at a time")
+	}
+	return out
+}
