@@ -233,17 +233,17 @@ func (r *Report) entriesHaveRows(ctx context.Context, pool *buffer.Pool, xs Tran
 			wrong("the page was never written")
 			continue
 		}
-		match, any, heapOnly := false, false, false
+		match, any, heapOnly := false, false, false // any: a version whose key could be told
 		if it, ok := heap.Inspect(c.p, tid.Offset()); ok {
 			heapOnly = it.Version.Mask&txn.HeapOnly != 0
 		}
 		state := chainRows(c.p, id.Block, tid.Offset(), func(row []byte) bool {
-			any = true
 			k, ok, err := m.Key(key[:0], row)
-			if err == nil {
-				key = k
+			if err != nil {
+				return false // values out of line of an old version may be gone
 			}
-			match = err == nil && ok && bytes.Equal(k, cur.Key())
+			key, any = k, true
+			match = ok && bytes.Equal(k, cur.Key())
 			return match
 		})
 		switch {
