@@ -45,8 +45,8 @@ type Fault struct {
 
 func (f *Fault) Error() string { return fmt.Sprintf("page %v: %s", f.ID, f.Reason) }
 
-// Verify checks bytes that came from a disk: checksum first, then the header, then that every line pointer stays within the
-// page. What it accepts can be used by every method of Page without a panic.
+// Verify checks bytes that came from a disk: checksum first, then the header, then, where the type has slots, that every line
+// pointer stays within the page. What it accepts can be used by the methods of Page without a panic.
 func (p Page) Verify(id ID) error {
 	if len(p) != Size {
 		return &Fault{id, fmt.Sprintf("has %d bytes", len(p))}
