@@ -752,6 +752,21 @@ func decimalPart(s string) (whole, frac, sign int64, rest string, ok bool) {
 	return whole, frac, sign, s, true
 }
 
+// DurationBuilder adds up a duration unit by unit; fractions cascade downward only: year → month → day → second.
+type DurationBuilder struct{ Months, Days, Seconds, Nanos int64 }
+
+// Add adds ±(whole + frac/1e9) of a unit, one of Y M W D H m s (m is minutes). It reports whether the number is in range.
+func (b *DurationBuilder) Add(unit byte, whole, frac int64, negative bool) bool {
+	sign := int64(1)
+	if negative {
+		sign = -1
+	}
+	return addPart(&b.Months, &b.Days, &b.Seconds, &b.Nanos, strings.IndexByte("YMWDHms", unit), whole, frac, sign)
+}
+
+// Duration returns the sum.
+func (b *DurationBuilder) Duration() Value { return NewDuration(b.Months, b.Days, b.Seconds, b.Nanos) }
+
 // addPart adds whole + frac/1e9 of unit (index into YMWDHMS); a fraction cascades downward only.
 func addPart(months, days, sec, ns *int64, unit int, whole, frac, sign int64) bool {
 	if whole > math.MaxInt64/(86400*7*1000) && unit < 6 {
