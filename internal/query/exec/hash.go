@@ -519,7 +519,8 @@ func (o *hashJoin) find() bool {
 func (o *hashJoin) equal(e int) bool {
 	blk, i := o.keys.at(e)
 	for k, c := range o.cols {
-		if value.Equal(c.Value(o.row), blk.cols[k].Value(i)) != value.True {
+		l, r := c.Value(o.row), blk.cols[k].Value(i)
+		if o.n.Equiv && !value.Equivalent(l, r) || !o.n.Equiv && value.Equal(l, r) != value.True {
 			return false
 		}
 	}

@@ -424,7 +424,7 @@ func (o *sorter) emit(n *int) (bool, error) {
 			if err != nil {
 				return false, dberr.Wrap(dberr.IOError, err, "a temporary file is damaged")
 			}
-			o.out.b.Cols[s].Append(v)
+			o.out.b.Cols[s].AppendWhole(v)
 			rest = tail
 		}
 		*n++

@@ -228,7 +228,7 @@ func (w *creator) run(r *rows, cid uint32) error {
 	for i := range w.items {
 		it := &w.items[i]
 		if err := w.item(r, it, cid); err != nil {
-			return at(err, it.Pos, it.End_)
+			return at(err, it.Pos, it.EndPos)
 		}
 	}
 	return nil
