@@ -34,6 +34,9 @@ type Result struct {
 	Plan     *plan.Query
 }
 
+// Params are parameters by name.
+type Params = map[string]value.Value
+
 // Target runs statements: a query engine under test.
 type Target interface {
 	// Reset makes the graph empty and forgets procedures.

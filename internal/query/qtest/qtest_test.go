@@ -1,0 +1,138 @@
+package qtest
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hedgerowdb/hedgerow/internal/query/exec"
+)
+
+// TestTCK runs the openCypher TCK over the in-memory store. HEDGEROW_TCK_REPORT names a file for the failures; HEDGEROW_TCK_ONLY is a
+// part of the scenario's id.
+func TestTCK(t *testing.T) {
+	scenarios, err := LoadTCK(Shared(t, "tck/tck/features"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	graphs, err := LoadGraphs(Shared(t, "tck/tck/graphs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := os.Getenv("HEDGEROW_TCK_ONLY")
+	d := New(nil)
+	d.Exec = exec.Options{BatchSize: 7, Poison: true}
+	pass, total := map[string]int{}, map[string]int{}
+	var failures []string
+	for _, s := range scenarios {
+		if !strings.Contains(s.ID(), only) {
+			continue
+		}
+		area := s.File[:strings.LastIndexByte(s.File, '/')]
+		total[area]++
+		if err := RunScenario(d, graphs, s); err != nil {
+			failures = append(failures, fmt.Sprintf("%s\n      %v", s.ID(), err))
+			continue
+		}
+		pass[area]++
+	}
+	var areas []string
+	for a := range total {
+		areas = append(areas, a)
+	}
+	sort.Strings(areas)
+	p, n := 0, 0
+	for _, a := range areas {
+		t.Logf("%5d of %5d %s", pass[a], total[a], a)
+		p, n = p+pass[a], n+total[a]
+	}
+	t.Logf("%5d of %5d in all", p, n)
+	if report := os.Getenv("HEDGEROW_TCK_REPORT"); report != "" {
+		if err := os.WriteFile(report, []byte(strings.Join(failures, "\n")+"\n"), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// caseAreas are the areas of the case file that have to pass.
+var caseAreas = map[string]bool{"match": true, "create": true, "set/remove": true, "delete": true, "merge": true, "unwind": true, "order by": true,
+	"null logic": true, "comparison": true}
+
+// later lists cases that need work of another issue, with the reason.
+var later = map[string]string{}
+
+func TestCases(t *testing.T) {
+	cases, err := LoadCases(Shared(t, "cases/cases.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := os.Getenv("HEDGEROW_CASE")
+	d := New(nil)
+	d.Exec = exec.Options{BatchSize: 7, Poison: true}
+	pass, total := map[string]int{}, map[string]int{}
+	for _, c := range cases {
+		if !strings.Contains(c.ID, only) {
+			continue
+		}
+		err := RunCase(d, c)
+		if err == ErrNotHere {
+			continue
+		}
+		total[c.Area]++
+		switch why, known := later[c.ID]; {
+		case err == nil && known:
+			t.Errorf("%s passes now: take it off the list", c.ID)
+		case err == nil:
+			pass[c.Area]++
+		case known:
+			t.Logf("later: %s: %s", c.ID, why)
+		case caseAreas[c.Area]:
+			t.Errorf("%s (%s): %v", c.ID, c.Area, err)
+		default:
+			t.Logf("fails: %s (%s): %v", c.ID, c.Area, err)
+		}
+	}
+	var areas []string
+	for a := range total {
+		areas = append(areas, a)
+	}
+	sort.Strings(areas)
+	for _, a := range areas {
+		t.Logf("%3d of %3d %s", pass[a], total[a], a)
+	}
+}
+
+// TestDifferential compares random statements with the reference run (rules C5). HEDGEROW_DIFF_STATEMENTS asks for more of them and
+// HEDGEROW_DIFF_SEED for another start.
+func TestDifferential(t *testing.T) {
+	n, seed := 2000, uint64(1)
+	if testing.Short() {
+		n = 300
+	}
+	if s := os.Getenv("HEDGEROW_DIFF_STATEMENTS"); s != "" {
+		n, _ = strconv.Atoi(s)
+	}
+	if s := os.Getenv("HEDGEROW_DIFF_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	d := &Differential{
+		Subject: func(batch int) Target {
+			db := New(nil)
+			db.Exec = exec.Options{BatchSize: batch, Poison: true}
+			return db
+		},
+		Reference: func() Target {
+			db := New(nil)
+			db.Exec = exec.Options{Reference: true}
+			return db
+		},
+	}
+	ran, failed, err := d.Run(seed, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d statements, of which %d failed alike", ran, failed)
+}
