@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/page"
@@ -15,9 +16,6 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/txn"
 	"github.com/hedgerowdb/hedgerow/internal/wal"
 )
-
-// FirstUserFile is the first relation file that is not the catalog's.
-const FirstUserFile page.RelFile = 64
 
 // The fixed relation files.
 const (
@@ -50,7 +48,7 @@ type Catalog struct {
 
 	graphs, labels, keys, sets, heapLabels, shown, indexes, indexHeaps, constraints *table
 
-	files, graphIDs, indexIDs, rows, seqIDs *Sequence
+	graphIDs, indexIDs, rows, seqIDs *Sequence
 
 	epoch atomic.Uint64
 
@@ -73,9 +71,9 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Storage makes relation files: each is logged before it is made, so that redo makes it too.
+// Storage makes relation files, numbered from 1 in a new database, and logs it.
 type Storage interface {
-	CreateFile(ctx context.Context, t *txn.Tx, rel page.RelFile) error
+	Create(xid uint64) (page.RelFile, error)
 }
 
 func newCatalog(o Options) *Catalog {
@@ -87,7 +85,6 @@ func newCatalog(o Options) *Catalog {
 		c.slog = slog.New(slog.DiscardHandler)
 	}
 	c.seqs.log = o.Log
-	c.files = c.seqs.get(seqRelFile, uint64(FirstUserFile), rowBlock)
 	c.seqIDs = c.seqs.get(seqSeq, uint64(firstSeq), 1)
 	c.graphIDs = c.seqs.get(seqGraph, 1, 1)
 	c.indexIDs = c.seqs.get(seqIndex, 1, 1)
@@ -294,6 +291,7 @@ func (c *Catalog) newGraph(r graphRow) *Graph {
 		labelSeq: c.seqs.get(r.labelSeq, uint64(schema.FirstUserLabel), 1),
 		keySeq:   c.seqs.get(r.keySeq, 1, 1),
 		setSeq:   c.seqs.get(r.setSeq, uint64(EmptySet)+1, 1),
+		Chunks:   heap.Open(heap.Options{Pool: c.pool, Log: c.log, Txns: c.m, File: page.RelFile(r.chunks), Relation: r.chunks, NoIndexes: true}),
 		keyIDs:   map[string]schema.KeyID{}, labelIDs: map[labelName][]*Label{}, setIDs: map[string]schema.LabelSetID{},
 	}
 	g.addSet(&LabelSet{ID: EmptySet})
@@ -446,6 +444,7 @@ func (c *Catalog) Files() map[page.RelFile]string {
 		out[f] = "catalog"
 	}
 	for _, g := range c.AllGraphs() {
+		out[g.Chunks.File()] = "chunks of " + g.Name
 		for _, l := range g.Labels() {
 			if l == nil {
 				continue
@@ -479,4 +478,72 @@ func (c *Catalog) Tables() []CatalogRelation {
 		out[i] = CatalogRelation{n, f, f + 1}
 	}
 	return out
+}
+
+// Purge removes the rows of names whose graph or index does not exist: what was left by a graph that was dropped or whose making was
+// rolled back. It is called when the database opens.
+func (c *Catalog) Purge(ctx context.Context) error {
+	snap := c.m.Snapshot()
+	defer snap.Close()
+	indexes := map[schema.IndexID]bool{}
+	for _, g := range c.byID {
+		for _, ix := range load(&g.indexes) {
+			indexes[ix.ID] = true
+		}
+	}
+	type victim struct {
+		t   *table
+		tid page.TID
+	}
+	var dead []victim
+	graphOf := func(b []byte) schema.GraphID {
+		d := decoder{b: b}
+		d.u64()
+		return schema.GraphID(d.u32())
+	}
+	for _, t := range []*table{c.labels, c.keys, c.sets, c.heapLabels, c.shown, c.constraints} {
+		err := t.scan(ctx, snap, func(tid page.TID, b []byte) error {
+			if c.byID[graphOf(b)] == nil {
+				dead = append(dead, victim{t, tid})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := c.indexes.scan(ctx, snap, func(tid page.TID, b []byte) error {
+		var r indexRow
+		if err := r.decode(b); err != nil {
+			return err
+		}
+		if c.byID[r.graph] == nil {
+			dead = append(dead, victim{c.indexes, tid})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.indexHeaps.scan(ctx, snap, func(tid page.TID, b []byte) error {
+		var r indexHeapRow
+		if err := r.decode(b); err != nil {
+			return err
+		}
+		if !indexes[r.index] {
+			dead = append(dead, victim{c.indexHeaps, tid})
+		}
+		return nil
+	})
+	if err != nil || len(dead) == 0 {
+		return err
+	}
+	return c.system(ctx, nil, func(t *txn.Tx) error {
+		for _, v := range dead {
+			if err := v.t.delete(ctx, t, 0, v.tid); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

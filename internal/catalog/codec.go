@@ -77,6 +77,7 @@ type graphRow struct {
 	row                      uint64
 	id                       schema.GraphID
 	labelSeq, keySeq, setSeq SeqID
+	chunks                   uint64 // relation file of values out of line
 	name                     string
 }
 
@@ -87,6 +88,7 @@ func (r *graphRow) encode() []byte {
 	e.u32(uint32(r.labelSeq))
 	e.u32(uint32(r.keySeq))
 	e.u32(uint32(r.setSeq))
+	e.u64(r.chunks)
 	e.str(r.name)
 	return e.b
 }
@@ -95,6 +97,7 @@ func (r *graphRow) decode(b []byte) error {
 	d := decoder{b: b}
 	r.row, r.id = d.u64(), schema.GraphID(d.u32())
 	r.labelSeq, r.keySeq, r.setSeq = SeqID(d.u32()), SeqID(d.u32()), SeqID(d.u32())
+	r.chunks = d.u64()
 	r.name = d.str()
 	return d.done("a graph")
 }

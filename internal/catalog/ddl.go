@@ -138,6 +138,11 @@ func (c *Catalog) CreateGraph(ctx context.Context, tx *txn.Tx, cid uint32, name 
 			return err
 		}
 		r := graphRow{id: schema.GraphID(id), labelSeq: SeqID(seq), keySeq: SeqID(seq + 1), setSeq: SeqID(seq + 2), name: name}
+		chunks, err := c.createFile(ctx, tx, false)
+		if err != nil {
+			return err
+		}
+		r.chunks = uint64(chunks)
 		if r.row, err = c.rowID(); err != nil {
 			return err
 		}
@@ -194,10 +199,11 @@ func (c *Catalog) DropGraph(ctx context.Context, tx *txn.Tx, cid uint32, g *Grap
 		return err
 	}
 	for _, l := range g.Labels() {
-		if l != nil && l.live(c.m, tx) {
+		if l != nil && !l.FilesGone() {
 			l.dropFiles(tx)
 		}
 	}
+	tx.DropAtCommit(g.Chunks.File())
 	for _, ix := range load(&g.indexes) {
 		if ix.live(c.m, tx) {
 			tx.DropAtCommit(ix.relfile)

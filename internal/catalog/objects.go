@@ -82,6 +82,8 @@ type Graph struct {
 
 	labelSeq, keySeq, setSeq *Sequence
 
+	Chunks *heap.Table // values out of line (rules B13)
+
 	// tokens serialises the making of tokens. It is held while a system transaction writes and commits, never over a wait for
 	// another transaction (rules B7).
 	tokens sync.Mutex

@@ -28,9 +28,13 @@ func (c *Catalog) openTable(rel page.RelFile) *table {
 
 // createTable makes a catalog table in a new database, whose files nobody can have used.
 func (c *Catalog) createTable(ctx context.Context, rel page.RelFile) (*table, error) {
-	for _, r := range [2]page.RelFile{rel, rel + 1} {
-		if err := c.storage.CreateFile(ctx, nil, r); err != nil {
+	for _, want := range [2]page.RelFile{rel, rel + 1} {
+		got, err := c.storage.Create(0)
+		if err != nil {
 			return nil, err
+		}
+		if got != want {
+			return nil, dberr.New(dberr.Internal, "relation file %d of the catalog was made as %d", want, got)
 		}
 	}
 	tree, err := btree.Create(ctx, nil, c.pool, c.log, rel+1)
@@ -52,17 +56,17 @@ func (c *Catalog) createFile(ctx context.Context, t *txn.Tx, tree bool) (page.Re
 }
 
 // NewFile makes an empty relation file for the transaction.
-func (c *Catalog) NewFile(ctx context.Context, t *txn.Tx) (page.RelFile, error) {
-	n, err := c.files.Take(1)
+func (c *Catalog) NewFile(_ context.Context, t *txn.Tx) (page.RelFile, error) {
+	x, err := t.XID()
 	if err != nil {
 		return 0, err
 	}
-	rel := page.RelFile(n)
-	if rel > page.MaxRelFile {
-		return 0, dberr.New(dberr.LimitExceeded, "out of relation file numbers")
+	rel, err := c.storage.Create(uint64(x))
+	if err != nil {
+		return 0, err
 	}
 	t.NoteCreated(rel)
-	return rel, c.storage.CreateFile(ctx, t, rel)
+	return rel, nil
 }
 
 // insert adds a row and its entry in the tree.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"encoding/binary"
 	"sync"
 
@@ -15,15 +16,14 @@ type SeqID uint32
 
 // The catalog's own sequences; those of graphs and labels begin at firstSeq.
 const (
-	seqRelFile SeqID = 1
-	seqSeq     SeqID = 2
-	seqGraph   SeqID = 3
-	seqIndex   SeqID = 4
-	seqRow     SeqID = 5
-	firstSeq   SeqID = 16
+	seqSeq   SeqID = 1
+	seqGraph SeqID = 2
+	seqIndex SeqID = 3
+	seqRow   SeqID = 4
+	firstSeq SeqID = 16
 )
 
-// Blocks in which numbers are reserved in the log (rules B8, B11). What a crash leaves of a block is lost.
+// Blocks in which numbers are reserved in the log (rules B8). What a crash leaves of a block is lost.
 const (
 	entryBlock = 256
 	rowBlock   = 64
@@ -47,6 +47,11 @@ type Sequences struct {
 
 	log *wal.Log // set once recovery is over
 }
+
+var (
+	_ recovery.Participant = (*Sequences)(nil)
+	_ recovery.Redoer      = (*Sequences)(nil)
+)
 
 // NewSequences returns an empty set, to be filled by Restore and Redo.
 func NewSequences() *Sequences { return &Sequences{all: map[SeqID]*Sequence{}} }
@@ -137,8 +142,11 @@ func (s *Sequences) Redo(_ *recovery.Context, rec *wal.Record) error {
 	return nil
 }
 
-// WaitFinal is part of a checkpoint; limits are final when they are logged.
-func (s *Sequences) Checkpoint(page.LSN) []byte {
+// WaitFinal has nothing to wait for: a limit counts as soon as it is logged.
+func (s *Sequences) WaitFinal(context.Context, page.LSN) error { return nil }
+
+// Checkpoint returns the limits. Whatever was logged before redo is in them, since a limit moves under the lock under which it is logged.
+func (s *Sequences) Checkpoint(context.Context, page.LSN) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(s.all)))
@@ -148,7 +156,7 @@ func (s *Sequences) Checkpoint(page.LSN) []byte {
 		b = binary.LittleEndian.AppendUint64(b, q.limit)
 		q.mu.Unlock()
 	}
-	return b
+	return b, nil
 }
 
 // Restore reads what Checkpoint wrote.

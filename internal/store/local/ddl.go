@@ -1,0 +1,753 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hedgerowdb/hedgerow/internal/access/btree"
+	"github.com/hedgerowdb/hedgerow/internal/access/heap"
+	"github.com/hedgerowdb/hedgerow/internal/catalog"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/sched"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// Graphs lists the graphs that the transaction sees now.
+func (t *tx) Graphs(context.Context) ([]schema.Graph, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	s := t.t.Snapshot()
+	defer s.Close()
+	var out []schema.Graph
+	for _, g := range t.s.cat.Graphs(s, t.t.CurrentCID()) {
+		out = append(out, g.Graph)
+	}
+	return out, nil
+}
+
+// change runs a change of the catalog as a statement with one command.
+func (t *tx) change(ctx context.Context, f func(s *stmt, cid uint32) error) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	if t.t.ReadOnly() {
+		return dberr.New(dberr.ReadOnlyTransaction, "cannot change the catalog in a read-only transaction")
+	}
+	cid, err := t.t.Segment(1)
+	if err != nil {
+		return err
+	}
+	st, err := t.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return f(st.(*stmt), cid)
+}
+
+// changeGraph is change within a graph.
+func (t *tx) changeGraph(ctx context.Context, name string, f func(g *graphView, cid uint32) error) error {
+	return t.change(ctx, func(s *stmt, cid uint32) error {
+		g, err := s.Graph(ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(g.(*graphView), cid)
+	})
+}
+
+// CreateGraph makes a graph.
+func (t *tx) CreateGraph(ctx context.Context, name string) error {
+	return t.change(ctx, func(_ *stmt, cid uint32) error {
+		_, err := t.s.cat.CreateGraph(ctx, t.t, cid, name)
+		return err
+	})
+}
+
+// DropGraph drops a graph with everything in it.
+func (t *tx) DropGraph(ctx context.Context, name string, cascade bool) error {
+	return t.changeGraph(ctx, name, func(g *graphView, cid uint32) error {
+		if err := t.lockRel(ctx, graphLock(g.g), txn.AccessExclusive); err != nil {
+			return err
+		}
+		if !g.g.Live(t.t) {
+			return dberr.New(dberr.InvalidSchema, "graph %q does not exist", name)
+		}
+		var labels []*catalog.Label
+		for _, l := range g.g.Labels() {
+			if l != nil && l.Heap != nil && !l.FilesGone() {
+				if err := t.lockLabel(ctx, l, txn.AccessExclusive); err != nil {
+					return err
+				}
+				labels = append(labels, l)
+			}
+		}
+		if !cascade {
+			s := t.t.Fresh()
+			defer s.Close()
+			for _, l := range labels {
+				if any, err := hasRows(ctx, l, s); err != nil {
+					return err
+				} else if any {
+					return dberr.New(dberr.DependentObjects, "cannot drop graph %q because it is not empty", name).
+						WithHint("Use CASCADE to drop what is in it too.")
+				}
+			}
+		}
+		return t.s.cat.DropGraph(ctx, t.t, cid, g.g)
+	})
+}
+
+func hasRows(ctx context.Context, l *catalog.Label, s *txn.Snapshot) (bool, error) {
+	var b heap.Batch
+	err := l.Heap.Scan(s, allOwn).Next(ctx, 1, &b)
+	return b.Len() > 0, err
+}
+
+// CreateLabel declares a label.
+func (t *tx) CreateLabel(ctx context.Context, graph, name string, e schema.Entity) error {
+	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
+		l := g.g.LiveLabel(t.t, name, e)
+		if l != nil && l.Shown(g.s.snap, allOwn) {
+			return dberr.New(dberr.DuplicateObject, "label %q already exists", name)
+		}
+		if l == nil {
+			var err error
+			if l, _, err = g.g.EnsureLabel(ctx, t.t, name, e); err != nil {
+				return err
+			}
+		}
+		return l.Show(ctx, t.t, cid)
+	})
+}
+
+// DropLabel drops a label (rules D1): rows that have no other go with it, the rest lose it.
+func (t *tx) DropLabel(ctx context.Context, graph, name string, e schema.Entity) error {
+	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
+		l := g.g.LiveLabel(t.t, name, e)
+		if l == nil || l.ID < schema.FirstUserLabel {
+			return dberr.New(dberr.UndefinedTable, "label %q does not exist", name)
+		}
+		if err := t.lockRel(ctx, l.Growth(), txn.AccessExclusive); err != nil {
+			return err
+		}
+		heaps := []*catalog.Label{l}
+		if e == schema.Vertex {
+			// B3: who wants to add a relationship to one of the rows must not be on the way.
+			for _, o := range g.g.Labels() {
+				if o != nil && o.Entity == schema.Edge && o.Heap != nil && !o.FilesGone() {
+					if err := t.lockLabel(ctx, o, txn.Share); err != nil {
+						return err
+					}
+				}
+			}
+			heaps = l.Holders()
+		}
+		for _, h := range heaps {
+			if err := t.lockLabel(ctx, h, txn.AccessExclusive); err != nil {
+				return err
+			}
+		}
+		if !l.Live(t.t) {
+			return dberr.New(dberr.UndefinedTable, "label %q does not exist", name)
+		}
+		// The rows as they are after the grants.
+		old := g.s.snap
+		g.s.snap = t.t.Fresh()
+		old.Close()
+		keep := false
+		for _, h := range heaps {
+			left, err := g.dropRows(ctx, cid, l, h)
+			if err != nil {
+				return err
+			}
+			keep = keep || left && h == l
+		}
+		if err := g.s.Finish(ctx); err != nil {
+			if dberr.Is(err, dberr.ConnectedNode) {
+				return dberr.New(dberr.DependentObjects, "cannot drop label %q because relationships depend on its nodes", name).
+					WithHint("Delete the relationships first.")
+			}
+			return err
+		}
+		last, err := t.t.Segment(1)
+		if err != nil {
+			return err
+		}
+		return t.s.cat.DropLabel(ctx, t.t, last, l, keep)
+	})
+}
+
+// dropRows removes label l from the rows of h's heap, and those rows that have no other. left tells whether rows remain.
+func (g *graphView) dropRows(ctx context.Context, cid uint32, l, h *catalog.Label) (left bool, err error) {
+	sc := h.Heap.Scan(g.s.snap, cid)
+	var b heap.Batch
+	var gone, change []uint64
+	var goneAt, changeAt []store.Hint
+	for {
+		if err := sc.Next(ctx, 1024, &b); err != nil {
+			return false, err
+		}
+		if b.Len() == 0 {
+			return left, nil
+		}
+		gone, change, goneAt, changeAt = gone[:0], change[:0], goneAt[:0], changeAt[:0]
+		for i := range b.Len() {
+			row := b.Row(i)
+			if err := checkRow(l.Entity, row); err != nil {
+				return false, err
+			}
+			id := rowID(row)
+			if l.Entity == schema.Vertex {
+				set := g.g.Set(rowSet(row))
+				switch {
+				case set == nil:
+					return false, dberr.New(dberr.DataCorrupted, "node %d has the unknown label set %d", id, rowSet(row))
+				case !set.Has(l.ID):
+					left = true
+					continue
+				case len(set.Labels) > 1:
+					left = true
+					change, changeAt = append(change, id), append(changeAt, store.Hint(b.TID[i]))
+					continue
+				}
+			}
+			gone, goneAt = append(gone, id), append(goneAt, store.Hint(b.TID[i]))
+		}
+		if err := g.Delete(ctx, cid, l.Entity, gone, goneAt, false); err != nil {
+			return false, err
+		}
+		if len(change) > 0 {
+			if err := g.SetLabels(ctx, cid, change, changeAt, nil, []schema.LabelID{l.ID}); err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// owner finds or makes the label that an index or constraint is on, and its keys.
+func (g *graphView) owner(ctx context.Context, cid uint32, label string, e schema.Entity, names []string) (*catalog.Label, []schema.KeyID, error) {
+	if len(names) == 0 {
+		return nil, nil, dberr.New(dberr.InvalidParameterValue, "an index or constraint needs at least one property")
+	}
+	t := g.s.tx.t
+	var l *catalog.Label
+	switch {
+	case label == "" && e == schema.Vertex:
+		l = g.g.Label(schema.VertexLabel)
+	case label == "":
+		return nil, nil, dberr.New(dberr.FeatureNotSupported, "an index on relationships needs a type")
+	default:
+		var err error
+		if l, _, err = g.g.EnsureLabel(ctx, t, label, e); err != nil {
+			return nil, nil, err
+		}
+		if err := l.Show(ctx, t, cid); err != nil {
+			return nil, nil, err
+		}
+	}
+	keys := make([]schema.KeyID, len(names))
+	for i, n := range names {
+		k, err := g.g.EnsureKey(ctx, t, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(keys[:i], k) {
+			return nil, nil, dberr.New(dberr.InvalidParameterValue, "property %q is named twice", n)
+		}
+		keys[i] = k
+	}
+	return l, keys, nil
+}
+
+func makeName(what, label string, keys []string) string {
+	n := strings.ToLower(what + label + "_" + strings.Join(keys, "_"))
+	return strings.TrimLeft(n, "_")
+}
+
+// CreateIndex makes an index and fills it.
+func (t *tx) CreateIndex(ctx context.Context, graph string, def store.IndexDef) error {
+	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
+		_, err := g.createIndex(ctx, cid, def)
+		return err
+	})
+}
+
+func (g *graphView) createIndex(ctx context.Context, cid uint32, def store.IndexDef) (*catalog.Index, error) {
+	l, keys, err := g.owner(ctx, cid, def.Label, def.Entity, def.Keys)
+	if err != nil {
+		return nil, err
+	}
+	spec := catalog.IndexSpec{Name: def.Name, Owner: l, Keys: keys, Unique: def.Unique}
+	if spec.Name == "" {
+		spec.Name = makeName("", l.Name, def.Keys)
+	}
+	heaps, err := g.lockForBuild(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if ix := g.g.SameIndex(g.s.tx.t, spec); ix != nil {
+		if def.IfNotExists {
+			return nil, nil
+		}
+		return nil, dberr.New(dberr.DuplicateObject, "an equivalent index already exists: %q", ix.Name)
+	}
+	sched.Point("local.index.locked")
+	ix, err := g.s.tx.s.cat.CreateIndex(ctx, g.s.tx.t, cid, spec, func(ix *catalog.Index, file page.RelFile) error {
+		return g.build(ctx, ix, file, heaps, def.Progress)
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.s.counters.IndexesAdded++
+	return ix, nil
+}
+
+// lockForBuild keeps writers away from every heap that may hold the label, and from new ones (rules B5).
+func (g *graphView) lockForBuild(ctx context.Context, l *catalog.Label) ([]*catalog.Label, error) {
+	t := g.s.tx
+	if err := t.lockRel(ctx, l.Growth(), txn.Share); err != nil {
+		return nil, err
+	}
+	heaps := []*catalog.Label{l}
+	if l.Entity == schema.Vertex {
+		heaps = slices.Clone(l.Holders())
+	}
+	if l.ID == schema.VertexLabel {
+		heaps = heaps[:0]
+		for _, o := range g.g.Labels() {
+			if o != nil && o.Entity == schema.Vertex {
+				heaps = append(heaps, o)
+			}
+		}
+	}
+	n := 0
+	for _, h := range heaps {
+		if h.FilesGone() {
+			continue
+		}
+		if err := t.lockLabel(ctx, h, txn.Share); err != nil {
+			return nil, err
+		}
+		heaps[n] = h
+		n++
+	}
+	if !l.Live(t.t) {
+		return nil, dberr.New(dberr.SerializationFailure, "%q was dropped by another transaction", l.Name)
+	}
+	return heaps[:n], nil
+}
+
+// runBytes is how much an index build sorts at once. What is beyond it is inserted in sorted runs.
+const runBytes = 64 << 20
+
+// run is entries to be sorted: pointer-free, keys in one slab.
+type run struct {
+	slab []byte
+	at   []entryAt
+}
+
+type entryAt struct {
+	off, n uint32
+	ptr    uint64
+}
+
+func (r *run) add(key []byte, ptr uint64) {
+	r.at = append(r.at, entryAt{uint32(len(r.slab)), uint32(len(key)), ptr})
+	r.slab = append(r.slab, key...)
+}
+
+func (r *run) key(e entryAt) []byte { return r.slab[e.off : e.off+e.n] }
+
+func (r *run) sort() {
+	slices.SortFunc(r.at, func(a, b entryAt) int {
+		if c := bytes.Compare(r.key(a), r.key(b)); c != 0 {
+			return c
+		}
+		if a.ptr < b.ptr {
+			return -1
+		}
+		return 1
+	})
+}
+
+func (r *run) reset() { r.slab, r.at = r.slab[:0], r.at[:0] }
+
+// build fills a new index from the rows that are the newest now; writers are locked out. See [catalog.Catalog.CreateIndex] for why
+// older versions need no entries.
+func (g *graphView) build(ctx context.Context, ix *catalog.Index, file page.RelFile, heaps []*catalog.Label, progress func(done, total uint64)) error {
+	t := g.s.tx
+	snap := t.t.Fresh()
+	defer snap.Close()
+	ix.Built = page.LSN(snap.CSN())
+	bld, err := btree.NewBuilder(ctx, &t.crit, t.s.pool, t.s.log, file)
+	if err != nil {
+		return err
+	}
+	total, done := uint64(0), uint64(0)
+	if progress != nil {
+		for _, l := range heaps {
+			n, err := l.Heap.Blocks()
+			if err != nil {
+				return err
+			}
+			total += uint64(n)
+		}
+	}
+	r := &run{}
+	first := true
+	flush := func() error {
+		r.sort()
+		if first {
+			first = false
+			for i, e := range r.at {
+				if ix.Unique && i > 0 && bytes.Equal(r.key(r.at[i-1]), r.key(e)) {
+					if err := g.duplicateBuilt(ctx, ix, snap, r.at[i-1].ptr, e.ptr, len(r.key(e)) > maxWhole); err != nil {
+						return err
+					}
+				}
+				if len(r.key(e)) > maxWhole {
+					bld.SetHasLong()
+				}
+				if err := bld.Add(ctx, r.key(e), e.ptr); err != nil {
+					return err
+				}
+			}
+			if _, err := bld.Finish(ctx); err != nil {
+				return err
+			}
+			r.reset()
+			return nil
+		}
+		for _, e := range r.at {
+			key := r.key(e)
+			if len(key) > maxWhole {
+				if err := ix.Tree.SetHasLong(ctx, &t.crit); err != nil {
+					return err
+				}
+			}
+			if !ix.Unique {
+				if err := ix.Tree.Insert(ctx, &t.crit, key, e.ptr); err != nil {
+					return err
+				}
+				continue
+			}
+			out, err := ix.Tree.InsertUnique(ctx, &t.crit, key, e.ptr, func(ptr uint64) (btree.Verdict, error) {
+				err := g.duplicateBuilt(ctx, ix, snap, ptr, e.ptr, len(key) > maxWhole)
+				return btree.Verdict{Kind: btree.Free}, err
+			})
+			if err != nil {
+				return err
+			}
+			if out.Kind != btree.Free {
+				return dberr.New(dberr.Internal, "index build met an undecided row")
+			}
+		}
+		r.reset()
+		return nil
+	}
+	var key []byte
+	for _, l := range heaps {
+		ord, err := ix.EnsureOrdinal(ctx, t.t, l)
+		if err != nil {
+			return err
+		}
+		sc := l.Heap.Scan(snap, allOwn)
+		var b heap.Batch
+		for {
+			from, _ := sc.Blocks()
+			if err := sc.Next(ctx, 4096, &b); err != nil {
+				return err
+			}
+			if b.Len() == 0 {
+				break
+			}
+			to, _ := sc.Blocks()
+			if done += uint64(to - from); progress != nil {
+				progress(done, total)
+			}
+			for i := range b.Len() {
+				k, ok, err := g.keyOf(ctx, key[:0], ix, b.Row(i))
+				if err != nil {
+					return err
+				}
+				key = k
+				if !ok {
+					continue
+				}
+				k, _ = cutKey(k, 0)
+				r.add(k, btree.MakePtr(ord, b.TID[i]))
+				if len(r.slab)+16*len(r.at) > runBytes {
+					if err := flush(); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+// keyOf appends the uncut key that a row has in an index; false if it has no entry.
+func (g *graphView) keyOf(ctx context.Context, dst []byte, ix *catalog.Index, row []byte) ([]byte, bool, error) {
+	if err := checkRow(ix.Entity, row); err != nil {
+		return dst, false, err
+	}
+	if ix.Entity == schema.Vertex {
+		set := g.g.Set(rowSet(row))
+		if set == nil || !set.Has(ix.Label) {
+			return dst, false, nil
+		}
+	}
+	p, err := g.props(ctx, ix.Entity, row)
+	if err != nil {
+		return dst, false, err
+	}
+	for _, k := range ix.Keys {
+		v, ok := p.Get(uint32(k))
+		if !ok {
+			return dst, false, nil
+		}
+		if v.Kind() == value.OutOfLine {
+			if v, err = g.outOfLine(ctx, v); err != nil {
+				return dst, false, err
+			}
+		}
+		dst = value.AppendKey(dst, v)
+	}
+	return dst, true, nil
+}
+
+// duplicateBuilt is the error of a unique build over two rows with equal keys, if cut keys are equal as a whole too.
+func (g *graphView) duplicateBuilt(ctx context.Context, ix *catalog.Index, snap *txn.Snapshot, a, b uint64, cut bool) error {
+	var keys [2][]byte
+	var row []byte
+	for i, ptr := range [2]uint64{a, b} {
+		l := ix.ByOrdinal(btree.Ordinal(ptr))
+		if l == nil {
+			return dberr.New(dberr.Internal, "index build made an entry with an unknown ordinal")
+		}
+		get := l.Heap.Getter()
+		r, _, ok, err := get.Get(ctx, snap, allOwn, btree.TIDOf(ptr), 0, heap.ByIndex)
+		if ok {
+			row = append(row[:0], r...)
+		}
+		get.Release()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return dberr.New(dberr.Internal, "index build lost a row")
+		}
+		if keys[i], _, err = g.keyOf(ctx, nil, ix, row); err != nil {
+			return err
+		}
+	}
+	if cut && !bytes.Equal(keys[0], keys[1]) {
+		return nil
+	}
+	return g.duplicate(ctx, ix, row)
+}
+
+// DropIndex drops an index that no constraint owns.
+func (t *tx) DropIndex(ctx context.Context, graph, name string, ifExists bool) error {
+	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
+		ix := g.g.IndexByName(t.t, name)
+		if ix == nil {
+			if ifExists {
+				return nil
+			}
+			return dberr.New(dberr.UndefinedObject, "index %q does not exist", name)
+		}
+		if c := g.g.ConstraintByName(t.t, ix.Constraint); c != nil {
+			return dberr.New(dberr.DependentObjects, "cannot drop index %q because constraint %q requires it", name, c.Name).
+				WithHint("Drop the constraint instead.")
+		}
+		if err := g.lockForDrop(ctx, ix); err != nil {
+			return err
+		}
+		if !ix.Live(t.t) {
+			return dberr.New(dberr.UndefinedObject, "index %q does not exist", name)
+		}
+		g.s.counters.IndexesRemoved++
+		return t.s.cat.DropIndex(ctx, t.t, cid, ix)
+	})
+}
+
+func (g *graphView) lockForDrop(ctx context.Context, ix *catalog.Index) error {
+	if err := g.s.tx.lockRel(ctx, ix.Owner.Growth(), txn.AccessExclusive); err != nil {
+		return err
+	}
+	for _, h := range ix.Heaps() {
+		if h.Label != nil && !h.Label.FilesGone() {
+			if err := g.s.tx.lockLabel(ctx, h.Label, txn.AccessExclusive); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CreateConstraint makes a constraint, with the index behind it.
+func (t *tx) CreateConstraint(ctx context.Context, graph string, def store.ConstraintDef) error {
+	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
+		l, keys, err := g.owner(ctx, cid, def.Label, def.Entity, def.Keys)
+		if err != nil {
+			return err
+		}
+		spec := catalog.ConstraintSpec{Name: def.Name, Owner: l, Keys: keys, Kind: def.Kind}
+		if spec.Name == "" {
+			spec.Name = makeName("constraint_", l.Name, def.Keys)
+			if def.Kind == schema.NotNull {
+				spec.Name += "_not_null"
+			}
+		}
+		heaps, err := g.lockForBuild(ctx, l)
+		if err != nil {
+			return err
+		}
+		if c := g.g.SameConstraint(t.t, spec); c != nil {
+			if def.IfNotExists {
+				return nil
+			}
+			return dberr.New(dberr.DuplicateObject, "an equivalent constraint already exists: %q", c.Name)
+		}
+		if def.Kind != schema.Unique {
+			if err := g.checkPresent(ctx, l, def, keys, heaps, spec.Name); err != nil {
+				return err
+			}
+		}
+		if def.Kind != schema.NotNull {
+			ix, err := g.createIndex(ctx, cid, store.IndexDef{Name: spec.Name, Entity: def.Entity, Label: def.Label, Keys: def.Keys, Unique: true})
+			if err != nil {
+				return err
+			}
+			spec.Index = ix
+		}
+		_, err = t.s.cat.CreateConstraint(ctx, t.t, cid, spec)
+		if err == nil {
+			g.s.counters.ConstraintsAdded++
+		}
+		return err
+	})
+}
+
+// checkPresent makes sure that every row with the label has the keys.
+func (g *graphView) checkPresent(ctx context.Context, l *catalog.Label, def store.ConstraintDef, keys []schema.KeyID, heaps []*catalog.Label, name string) error {
+	snap := g.s.tx.t.Fresh()
+	defer snap.Close()
+	for _, h := range heaps {
+		sc := h.Heap.Scan(snap, allOwn)
+		var b heap.Batch
+		for {
+			if err := sc.Next(ctx, 1024, &b); err != nil {
+				return err
+			}
+			if b.Len() == 0 {
+				break
+			}
+			for i := range b.Len() {
+				row := b.Row(i)
+				if err := checkRow(l.Entity, row); err != nil {
+					return err
+				}
+				if l.Entity == schema.Vertex {
+					if set := g.g.Set(rowSet(row)); set == nil || !set.Has(l.ID) {
+						continue
+					}
+				}
+				p, err := g.props(ctx, l.Entity, row)
+				if err != nil {
+					return err
+				}
+				for k, key := range keys {
+					if _, ok := p.Get(uint32(key)); !ok {
+						e := dberr.New(dberr.NotNullViolation, "property %q of %q must not be null, but entity %d has no such property", def.Keys[k], l.Name, rowID(row))
+						e.Constraint = name
+						return e.WithToken("ConstraintValidationFailed")
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// DropConstraint drops a constraint and the index behind it.
+func (t *tx) DropConstraint(ctx context.Context, graph, name string, ifExists bool) error {
+	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
+		c := g.g.ConstraintByName(t.t, name)
+		if c == nil {
+			if ifExists {
+				return nil
+			}
+			return dberr.New(dberr.UndefinedObject, "constraint %q does not exist", name)
+		}
+		if ix := g.g.Index(c.IndexID); ix != nil {
+			if err := g.lockForDrop(ctx, ix); err != nil {
+				return err
+			}
+		} else if l := g.g.Label(c.Label); l != nil {
+			if err := t.lockRel(ctx, l.Growth(), txn.AccessExclusive); err != nil {
+				return err
+			}
+			for _, h := range l.Holders() {
+				if err := t.lockLabel(ctx, h, txn.AccessExclusive); err != nil {
+					return err
+				}
+			}
+		}
+		g.s.counters.ConstraintsRemoved++
+		return t.s.cat.DropConstraint(ctx, t.t, cid, g.g, c)
+	})
+}
+
+// Distinct estimates the number of different values of an index from the entries of its first leaves.
+func (g *graphView) Distinct(id schema.IndexID) float64 {
+	ix := g.g.Index(id)
+	if ix == nil {
+		return 1
+	}
+	n := g.NodeCount(ix.Label)
+	if ix.Entity == schema.Edge {
+		n = g.RelCount(ix.Label)
+	}
+	if ix.Unique {
+		return max(1, n)
+	}
+	st := &g.s.tx.s.distinct
+	if d, ok := st.get(id, n); ok {
+		return d
+	}
+	var c btree.Cursor
+	c.Init(ix.Tree, btree.Options{})
+	c.Seek(btree.Range{})
+	defer c.Close()
+	var last []byte
+	seen, different := 0.0, 0.0
+	ctx := context.Background()
+	for seen < 2000 {
+		ok, err := c.Next(ctx)
+		if err != nil || !ok {
+			break
+		}
+		if seen == 0 || !bytes.Equal(last, c.Key()) {
+			different++
+			last = append(last[:0], c.Key()...)
+		}
+		seen++
+	}
+	d := max(1, different)
+	if seen >= 2000 {
+		d = max(1, n*different/seen)
+	}
+	st.put(id, n, d)
+	return d
+}

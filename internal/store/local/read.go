@@ -1,0 +1,548 @@
+package local
+
+import (
+	"context"
+
+	"github.com/hedgerowdb/hedgerow/internal/access/btree"
+	"github.com/hedgerowdb/hedgerow/internal/access/heap"
+	"github.com/hedgerowdb/hedgerow/internal/catalog"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+	"github.com/hedgerowdb/hedgerow/internal/vec"
+)
+
+// gone is what a clause says of an entity that it does not see (rules C8).
+func gone(e schema.Entity) error {
+	what := "node"
+	if e == schema.Edge {
+		what = "relationship"
+	}
+	return dberr.New(dberr.EntityNotFound, "the %s has been deleted", what).WithToken("DeletedEntityAccess")
+}
+
+// reader finds rows by hint and by id. It keeps one page of each heap that it visits pinned within one call, never longer (A10).
+type reader struct {
+	open   []openLabel
+	ptrs   []uint64
+	key    []byte
+	buf    []byte // a value that lay out of line
+	mapBuf []byte // a record that lay out of line
+	mb     *value.MapBuilder
+}
+
+type openLabel struct {
+	l    *catalog.Label
+	g    heap.Getter
+	last page.Block
+	any  bool
+}
+
+// done lets go of every page.
+func (r *reader) done() {
+	for i := range r.open {
+		r.open[i].g.Release()
+	}
+	clear(r.open)
+	r.open = r.open[:0]
+}
+
+// at returns the getter for a label's heap.
+func (r *reader) at(l *catalog.Label) *openLabel {
+	for i := range r.open {
+		if r.open[i].l == l {
+			return &r.open[i]
+		}
+	}
+	if len(r.open) == 8 { // keep few pages pinned
+		r.done()
+	}
+	r.open = append(r.open, openLabel{l: l, g: l.Heap.Getter()})
+	return &r.open[len(r.open)-1]
+}
+
+func (o *openLabel) get(ctx context.Context, s *stmt, snap *txn.Snapshot, cid uint32, tid page.TID, id uint64, w heap.Want) ([]byte, page.TID, bool, error) {
+	if !o.any || o.last != tid.Block() {
+		s.counters.PagesPinned++
+		o.any, o.last = true, tid.Block()
+	}
+	return o.g.Get(ctx, snap, cid, tid, id, w)
+}
+
+// labelOf returns the label in whose heap the entity lies, locked for reading; nil if there can be no such entity.
+func (g *graphView) labelOf(ctx context.Context, e schema.Entity, id uint64) (*catalog.Label, error) {
+	l := g.g.Label(schema.LabelOf(id))
+	if l == nil || l.Entity != e || l.Heap == nil || l.FilesGone() {
+		return nil, nil
+	}
+	if g.s.tx.locks[l.Rel()]&(1<<txn.AccessShare) == 0 {
+		g.r.done() // no pin while waiting for a lock
+		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// find returns the row that the view sees, through the hint or, failing that, the id index (rules B1). The bytes live until the
+// next find. A hint is repaired in place.
+func (g *graphView) find(ctx context.Context, v store.View, e schema.Entity, id uint64, hint *store.Hint) (row []byte, ok bool, err error) {
+	l, err := g.labelOf(ctx, e, id)
+	if l == nil || err != nil {
+		return nil, false, err
+	}
+	s, snap := g.s, snapOf(v)
+	want := heap.ByHint
+	if v.WithDeleted {
+		want = heap.WithDeleted
+	}
+	o := g.r.at(l)
+	if hint != nil && page.TID(*hint).Valid() {
+		tid := page.TID(*hint)
+		row, root, ok, err := o.get(ctx, s, snap, v.CID, tid, id, want)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			if root == tid {
+				s.counters.HintOK++
+			} else {
+				s.counters.HintOwnChain++
+				*hint = store.Hint(root)
+			}
+			return row, true, checkRow(e, row)
+		}
+		s.counters.HintStale++
+	} else {
+		s.counters.HintMissing++
+	}
+	row, root, ok, err := g.probe(ctx, v, l, id, heap.ByIndex)
+	if err == nil && !ok && v.WithDeleted {
+		row, root, ok, err = g.probe(ctx, v, l, id, heap.WithDeleted)
+	}
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	if hint != nil {
+		*hint = store.Hint(root)
+	}
+	return row, true, checkRow(e, row)
+}
+
+// probe looks the id up in the id index.
+func (g *graphView) probe(ctx context.Context, v store.View, l *catalog.Label, id uint64, want heap.Want) (row []byte, root page.TID, ok bool, err error) {
+	g.s.counters.IDProbes++
+	r := &g.r
+	r.key = appendID(r.key[:0], id)
+	if r.ptrs, err = l.ByID.LookupEq(ctx, r.key, r.ptrs[:0]); err != nil {
+		return nil, 0, false, err
+	}
+	o := r.at(l)
+	// The newest entry comes from the newest version more often than not.
+	for i := len(r.ptrs) - 1; i >= 0; i-- {
+		row, root, ok, err = o.get(ctx, g.s, snapOf(v), v.CID, btree.TIDOf(r.ptrs[i]), id, want)
+		if ok || err != nil {
+			return row, root, ok, err
+		}
+	}
+	return nil, 0, false, nil
+}
+
+// hintAt returns where hint i is, or nil.
+func hintAt(hints []store.Hint, i int) *store.Hint {
+	if hints == nil {
+		return nil
+	}
+	return &hints[i]
+}
+
+func (g *graphView) ByID(ctx context.Context, v store.View, e schema.Entity, ids []uint64, out *store.Hits) error {
+	defer g.r.done()
+	out.Reset()
+	for i, id := range ids {
+		if id == 0 {
+			continue
+		}
+		l, err := g.labelOf(ctx, e, id)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			continue
+		}
+		_, root, ok, err := g.probe(ctx, v, l, id, heap.ByIndex)
+		if err != nil {
+			return err
+		}
+		if ok {
+			g.s.counters.RowsRead++
+			if err := g.found(ctx, v, l, id, root); err != nil {
+				return err
+			}
+			out.Row, out.ID, out.Hint = append(out.Row, uint16(i)), append(out.ID, id), append(out.Hint, store.Hint(root))
+		}
+	}
+	return nil
+}
+
+// found notes a row that a probe with a fresh snapshot found: if the statement's snapshot does not see this version, the row enters
+// the refresh set and every later read sees it as the probe did (rules A9).
+func (g *graphView) found(ctx context.Context, v store.View, l *catalog.Label, id uint64, root page.TID) error {
+	s := g.s
+	snap := snapOf(v)
+	if snap == s.snap || snap.CSN() <= s.snap.CSN() {
+		return nil
+	}
+	o := g.r.at(l)
+	_, r, ok, err := o.get(ctx, s, s.snap, v.CID, root, id, heap.ByHint)
+	if err != nil {
+		return err
+	}
+	if !ok || r != root {
+		s.snap.Refresh(id, page.LSN(snap.CSN()))
+		return nil
+	}
+	return nil
+}
+
+func (g *graphView) Fetch(ctx context.Context, v store.View, e schema.Entity, ids []uint64, hints []store.Hint, keys []schema.KeyID, out []*vec.Column) error {
+	defer g.r.done()
+	for i, id := range ids {
+		if id == 0 {
+			for _, c := range out {
+				c.AppendNull()
+			}
+			continue
+		}
+		row, ok, err := g.find(ctx, v, e, id, hintAt(hints, i))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return gone(e)
+		}
+		g.s.counters.RowsRead++
+		p, err := g.props(ctx, e, row)
+		if err != nil {
+			return err
+		}
+		for k, key := range keys {
+			val, ok := p.Get(uint32(key))
+			if !ok {
+				out[k].AppendNull()
+				continue
+			}
+			if val.Kind() == value.OutOfLine {
+				if val, err = g.outOfLine(ctx, val); err != nil {
+					return err
+				}
+			}
+			out[k].Append(val)
+		}
+	}
+	return nil
+}
+
+func (g *graphView) FetchMap(ctx context.Context, v store.View, e schema.Entity, ids []uint64, hints []store.Hint, out *vec.Column) error {
+	defer g.r.done()
+	if g.r.mb == nil {
+		g.r.mb = value.NewMapBuilder()
+	}
+	var scratch []byte
+	for i, id := range ids {
+		if id == 0 {
+			out.AppendNull()
+			continue
+		}
+		row, ok, err := g.find(ctx, v, e, id, hintAt(hints, i))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return gone(e)
+		}
+		g.s.counters.RowsRead++
+		p, err := g.props(ctx, e, row)
+		if err != nil {
+			return err
+		}
+		g.r.mb.Reset()
+		for k, n := 0, p.Len(); k < n; k++ {
+			key, val := p.At(k)
+			if val.Kind() == value.OutOfLine {
+				if val, err = g.outOfLine(ctx, val); err != nil {
+					return err
+				}
+				val = val.Clone() // several of them share one buffer
+			}
+			g.r.mb.Put(g.g.KeyName(schema.KeyID(key)), val)
+		}
+		scratch = g.r.mb.Append(scratch[:0])
+		out.AppendBytes(value.Map, scratch)
+	}
+	return nil
+}
+
+func (g *graphView) LabelSets(ctx context.Context, v store.View, ids []uint64, hints []store.Hint, out []schema.LabelSetID) error {
+	defer g.r.done()
+	for i, id := range ids {
+		out[i] = 0
+		if id == 0 {
+			continue
+		}
+		row, ok, err := g.find(ctx, v, schema.Vertex, id, hintAt(hints, i))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return gone(schema.Vertex)
+		}
+		g.s.counters.RowsRead++
+		out[i] = rowSet(row)
+	}
+	return nil
+}
+
+func (g *graphView) Ends(ctx context.Context, v store.View, rels []uint64, hints []store.Hint, start, end []uint64) error {
+	defer g.r.done()
+	for i, id := range rels {
+		start[i], end[i] = 0, 0
+		if id == 0 {
+			continue
+		}
+		row, ok, err := g.find(ctx, v, schema.Edge, id, hintAt(hints, i))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return gone(schema.Edge)
+		}
+		g.s.counters.RowsRead++
+		start[i], end[i] = rowEnds(row)
+	}
+	return nil
+}
+
+// types returns the relationship types to look at; none given means all that have relations.
+func (g *graphView) types(ctx context.Context, dst []*catalog.Label, types []schema.LabelID) ([]*catalog.Label, error) {
+	add := func(l *catalog.Label) error {
+		if l == nil || l.Entity != schema.Edge || l.Heap == nil || l.FilesGone() {
+			return nil
+		}
+		for _, x := range dst {
+			if x == l {
+				return nil
+			}
+		}
+		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
+			return err
+		}
+		dst = append(dst, l)
+		return nil
+	}
+	if len(types) == 0 {
+		for _, l := range g.g.Labels() {
+			if err := add(l); err != nil {
+				return nil, err
+			}
+		}
+		return dst, nil
+	}
+	for _, id := range types {
+		if id == schema.EdgeLabel || id == schema.NoLabel {
+			return g.types(ctx, dst, nil)
+		}
+		if err := add(g.g.Label(id)); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// expand walks the out and in indexes of the types for each row of a batch.
+type expand struct {
+	g        *graphView
+	v        store.View
+	src, dst []uint64 // dst is nil for Expand
+	dir      store.Direction
+	types    []*catalog.Label
+	curs     []btree.Cursor // one for each type and direction, so that neighbours in a batch share leaves
+	row      int
+	step     int // which cursor of the row
+	started  bool
+	closed   bool
+	n, at    int // entries of the leaf that the cursor stands on
+	key      []byte
+}
+
+func (g *graphView) Expand(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
+	return g.expand(ctx, v, src, nil, dir, types)
+}
+
+func (g *graphView) ExpandInto(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
+	return g.expand(ctx, v, src, dst, dir, types)
+}
+
+func (g *graphView) expand(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (*expand, error) {
+	ls, err := g.types(ctx, nil, types)
+	if err != nil {
+		return nil, err
+	}
+	x := &expand{g: g, v: v, dir: dir, types: ls}
+	x.src = append(x.src, src...)
+	if dst != nil {
+		x.dst = append(make([]uint64, 0, len(dst)), dst...)
+	}
+	n := len(ls)
+	if dir == store.Both {
+		n *= 2
+	}
+	x.curs = make([]btree.Cursor, n)
+	for i := range x.curs {
+		l, in := x.side(i)
+		t := l.Out
+		if in {
+			t = l.In
+		}
+		x.curs[i].Init(t, btree.Options{Probe: true})
+	}
+	return x, nil
+}
+
+// side tells which type and direction step i is about: all outgoing ones before the incoming ones.
+func (x *expand) side(i int) (l *catalog.Label, in bool) {
+	if i < len(x.types) {
+		return x.types[i], x.dir == store.In
+	}
+	return x.types[i-len(x.types)], true
+}
+
+// next goes to the next entry of the index that may be an edge of the row.
+func (x *expand) next(ctx context.Context) (c *btree.Cursor, more bool, err error) {
+	for x.row < len(x.src) {
+		for x.step < len(x.curs) {
+			c := &x.curs[x.step]
+			if !x.started {
+				id := x.src[x.row]
+				if id == 0 || x.dst != nil && x.dst[x.row] == 0 {
+					break
+				}
+				x.key = appendID(x.key[:0], id)
+				if x.dst != nil {
+					x.key = appendID(x.key, x.dst[x.row])
+				}
+				x.g.s.counters.IndexProbes++
+				c.Seek(btree.Prefix(x.key))
+				x.started, x.n, x.at = true, 0, 0
+			}
+			if x.at < x.n {
+				x.at++
+				return c, true, nil
+			}
+			if x.n, err = c.Page(ctx); err != nil {
+				return nil, false, err
+			}
+			if x.at = 0; x.n > 0 {
+				continue
+			}
+			x.started = false
+			x.step++
+		}
+		x.step, x.started = 0, false
+		x.row++
+	}
+	return nil, false, nil
+}
+
+// edge returns the next edge that the view sees.
+func (x *expand) edge(ctx context.Context) (rel, other uint64, hint store.Hint, in, ok bool, err error) {
+	g := x.g
+	for {
+		c, more, err := x.next(ctx)
+		if !more || err != nil {
+			return 0, 0, 0, false, false, err
+		}
+		key, ptr := c.At(x.at - 1)
+		if len(key) != adjKeyLen {
+			return 0, 0, 0, false, false, dberr.New(dberr.DataCorrupted, "an adjacency key of %d bytes is malformed", len(key))
+		}
+		near, far, id := adjKey(key)
+		l, in := x.side(x.step)
+		if in && x.dir == store.Both && near == far {
+			continue // a loop was found among the outgoing ones
+		}
+		o := g.r.at(l)
+		_, root, ok, err := o.get(ctx, g.s, snapOf(x.v), x.v.CID, btree.TIDOf(ptr), id, heap.ByIndex)
+		if err != nil {
+			return 0, 0, 0, false, false, err
+		}
+		if !ok {
+			continue
+		}
+		g.s.counters.EdgesRead++
+		if err := g.found(ctx, x.v, l, id, root); err != nil {
+			return 0, 0, 0, false, false, err
+		}
+		return id, far, store.Hint(root), in, true, nil
+	}
+}
+
+// Next fills out.
+func (x *expand) Next(ctx context.Context, max int, out *store.Edges) error {
+	out.Reset()
+	if x.closed {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return dberr.As(err)
+	}
+	defer x.g.r.done()
+	for len(out.Rel) < max {
+		rel, other, hint, in, ok, err := x.edge(ctx)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return nil
+		}
+		out.Row, out.Rel, out.Hint = append(out.Row, uint16(x.row)), append(out.Rel, rel), append(out.Hint, hint)
+		out.Other, out.In = append(out.Other, other), append(out.In, in)
+	}
+	return nil
+}
+
+// Close ends the walk.
+func (x *expand) Close() {
+	if x.closed {
+		return
+	}
+	x.closed = true
+	for i := range x.curs {
+		x.curs[i].Close()
+	}
+}
+
+func (g *graphView) Degree(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID, out []int64) error {
+	x, err := g.expand(ctx, v, src, nil, dir, types)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	defer g.r.done()
+	clear(out[:len(src)])
+	for n := 0; ; n++ {
+		if n&1023 == 0 {
+			if err := ctx.Err(); err != nil {
+				return dberr.As(err)
+			}
+		}
+		_, _, _, _, ok, err := x.edge(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		out[x.row]++
+	}
+}

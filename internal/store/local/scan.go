@@ -1,0 +1,189 @@
+package local
+
+import (
+	"context"
+
+	"github.com/hedgerowdb/hedgerow/internal/access/heap"
+	"github.com/hedgerowdb/hedgerow/internal/catalog"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
+)
+
+// nodeScan reads the heaps that may hold a label, filtering only where label sets differ.
+type nodeScan struct {
+	g      *graphView
+	v      store.View
+	label  schema.LabelID
+	heaps  []*catalog.Label
+	scan   *heap.Scan
+	b      heap.Batch
+	lastID schema.LabelSetID // the set judged last
+	lastOK bool
+	closed bool
+}
+
+func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.LabelID) (store.HitCursor, error) {
+	c := &nodeScan{g: g, v: v, label: label}
+	if label == schema.NoLabel || label == schema.VertexLabel {
+		for _, l := range g.g.Labels() {
+			if l != nil && l.Entity == schema.Vertex && l.Heap != nil && !l.FilesGone() {
+				c.heaps = append(c.heaps, l)
+			}
+		}
+	} else if l := g.g.Label(label); l != nil && l.Entity == schema.Vertex {
+		// C2 of package catalog: the snapshot is older than this list.
+		for _, h := range l.Holders() {
+			if !h.FilesGone() {
+				c.heaps = append(c.heaps, h)
+			}
+		}
+	}
+	for _, l := range c.heaps {
+		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
+			return nil, err
+		}
+	}
+	g.s.counters.SeqScans += int64(len(c.heaps))
+	return c, nil
+}
+
+// Next fills out.
+func (c *nodeScan) Next(ctx context.Context, max int, out *store.Hits) error {
+	out.Reset()
+	if c.closed {
+		return nil
+	}
+	for {
+		if c.scan == nil {
+			if len(c.heaps) == 0 {
+				return nil
+			}
+			c.scan = c.heaps[0].Heap.Scan(snapOf(c.v), c.v.CID)
+		}
+		before, _ := c.scan.Blocks()
+		if err := c.scan.Next(ctx, max, &c.b); err != nil {
+			return err
+		}
+		after, _ := c.scan.Blocks()
+		c.g.s.counters.PagesPinned += int64(after-before) + 1
+		if c.b.Len() == 0 {
+			c.scan = nil
+			c.heaps = c.heaps[1:]
+			continue
+		}
+		c.g.s.counters.RowsRead += int64(c.b.Len())
+		for i := range c.b.Len() {
+			row := c.b.Row(i)
+			if err := checkRow(schema.Vertex, row); err != nil {
+				return err
+			}
+			ok, err := c.has(rowSet(row))
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			id := rowID(row)
+			if err := c.g.foundIn(ctx, c.v, c.heaps[0], id, c.b.TID[i]); err != nil {
+				return err
+			}
+			out.Row, out.ID, out.Hint = append(out.Row, 0), append(out.ID, id), append(out.Hint, store.Hint(c.b.TID[i]))
+		}
+		if len(out.ID) > 0 {
+			return nil
+		}
+	}
+}
+
+func (c *nodeScan) has(id schema.LabelSetID) (bool, error) {
+	if id == c.lastID && id != 0 {
+		return c.lastOK, nil
+	}
+	set := c.g.g.Set(id)
+	if set == nil {
+		return false, dberr.New(dberr.DataCorrupted, "a node has the unknown label set %d", id)
+	}
+	c.lastID, c.lastOK = id, set.Has(c.label)
+	return c.lastOK, nil
+}
+
+// Close ends the scan.
+func (c *nodeScan) Close() { c.closed = true }
+
+// foundIn is found for a scan, whose reader holds nothing.
+func (g *graphView) foundIn(ctx context.Context, v store.View, l *catalog.Label, id uint64, root page.TID) error {
+	if s := snapOf(v); s == g.s.snap || s.CSN() <= g.s.snap.CSN() {
+		return nil
+	}
+	err := g.found(ctx, v, l, id, root)
+	g.r.done()
+	return err
+}
+
+// relScan reads the heaps of relationship types.
+type relScan struct {
+	g      *graphView
+	v      store.View
+	types  []*catalog.Label
+	scan   *heap.Scan
+	b      heap.Batch
+	closed bool
+}
+
+func (g *graphView) ScanRels(ctx context.Context, v store.View, types []schema.LabelID) (store.EdgeScan, error) {
+	ls, err := g.types(ctx, nil, types)
+	if err != nil {
+		return nil, err
+	}
+	g.s.counters.SeqScans += int64(len(ls))
+	return &relScan{g: g, v: v, types: ls}, nil
+}
+
+// Next fills out.
+func (c *relScan) Next(ctx context.Context, max int, out *store.Rels) error {
+	out.Reset()
+	if c.closed {
+		return nil
+	}
+	for {
+		if c.scan == nil {
+			if len(c.types) == 0 {
+				return nil
+			}
+			c.scan = c.types[0].Heap.Scan(snapOf(c.v), c.v.CID)
+		}
+		before, _ := c.scan.Blocks()
+		if err := c.scan.Next(ctx, max, &c.b); err != nil {
+			return err
+		}
+		after, _ := c.scan.Blocks()
+		c.g.s.counters.PagesPinned += int64(after-before) + 1
+		if c.b.Len() == 0 {
+			c.scan = nil
+			c.types = c.types[1:]
+			continue
+		}
+		c.g.s.counters.RowsRead += int64(c.b.Len())
+		for i := range c.b.Len() {
+			row := c.b.Row(i)
+			if err := checkRow(schema.Edge, row); err != nil {
+				return err
+			}
+			id := rowID(row)
+			start, end := rowEnds(row)
+			if err := c.g.foundIn(ctx, c.v, c.types[0], id, c.b.TID[i]); err != nil {
+				return err
+			}
+			out.ID, out.Start, out.End = append(out.ID, id), append(out.Start, start), append(out.End, end)
+			out.Hint = append(out.Hint, store.Hint(c.b.TID[i]))
+		}
+		return nil
+	}
+}
+
+// Close ends the scan.
+func (c *relScan) Close() { c.closed = true }

@@ -1,0 +1,360 @@
+package local
+
+import (
+	"context"
+
+	"github.com/hedgerowdb/hedgerow/internal/catalog"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/invariant"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
+)
+
+// tx is a transaction.
+type tx struct {
+	s    *Store
+	t    *txn.Tx
+	crit invariant.Crit
+	over bool
+
+	locks  map[uint64]uint16 // relation locks held: a bit for each mode
+	hashes int               // MERGE locks held
+	deltas deltas
+	w      writer // memory of the write paths, kept from statement to statement
+}
+
+func (t *tx) check() error {
+	if t.over {
+		return dberr.New(dberr.NoActiveTransaction, "the transaction has ended")
+	}
+	return t.s.fate.Err()
+}
+
+// InCritical reports whether the transaction's goroutine is within a critical section: a panic that is recovered there must end the
+// process (rules A11).
+func (t *tx) InCritical() bool { return t.crit.Depth() > 0 }
+
+// Begin opens a statement.
+func (t *tx) Begin(ctx context.Context) (store.Stmt, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &stmt{tx: t, first: t.t.CurrentCID()}
+	s.snap = t.t.Snapshot()
+	s.log0 = t.s.log.InsertedLSN()
+	return s, nil
+}
+
+func (t *tx) Commit(ctx context.Context) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	if _, err := t.t.Commit(ctx); err != nil {
+		if !t.t.Done() {
+			t.t.Rollback()
+		}
+		t.end()
+		return err
+	}
+	t.end()
+	return nil
+}
+
+func (t *tx) Rollback() error {
+	if t.over {
+		return nil
+	}
+	t.t.Rollback()
+	t.end()
+	return nil
+}
+
+func (t *tx) end() {
+	if !t.over {
+		t.over = true
+		t.s.open.Add(-1)
+	}
+}
+
+func (t *tx) Savepoint(name string) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	return t.t.Savepoint(name)
+}
+
+func (t *tx) Release(name string) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	return t.t.Release(name)
+}
+
+func (t *tx) RollbackTo(name string) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	clear(t.locks) // those taken since are gone; the others are found held again
+	t.hashes = 0
+	return t.t.RollbackTo(name)
+}
+
+func (t *tx) SetReadOnly(ro bool) { t.t.SetReadOnly(ro) }
+func (t *tx) SetAsync(async bool) { t.t.SetAsync(async) }
+
+// lockRel takes a relation lock to the end of the transaction.
+func (t *tx) lockRel(ctx context.Context, rel uint64, mode txn.Mode) error {
+	held := t.locks[rel]
+	if held&(1<<mode) != 0 {
+		return nil
+	}
+	if err := t.t.LockRelation(ctx, rel, mode); err != nil {
+		return err
+	}
+	t.locks[rel] = held | 1<<mode
+	return nil
+}
+
+// lockLabel locks a label's heap and makes sure that it was not dropped while we waited.
+func (t *tx) lockLabel(ctx context.Context, l *catalog.Label, mode txn.Mode) error {
+	if t.locks[l.Rel()]&(1<<mode) != 0 {
+		return nil
+	}
+	if err := t.lockRel(ctx, l.Rel(), mode); err != nil {
+		return err
+	}
+	if l.Heap == nil || l.FilesGone() {
+		return dberr.New(dberr.SerializationFailure, "%q was dropped by another transaction", l.Name)
+	}
+	return nil
+}
+
+// graphLock is the number under which a graph as a whole is locked.
+func graphLock(g *catalog.Graph) uint64 { return 1<<61 | uint64(g.ID) }
+
+// stmt is a statement.
+type stmt struct {
+	tx    *tx
+	snap  *txn.Snapshot
+	fresh *txn.Snapshot // the newest one taken for MERGE
+	first uint32        // command id at which it began
+	log0  page.LSN
+
+	counters store.Counters
+	graphs   []*graphView
+	closed   bool
+}
+
+func (s *stmt) View(cid uint32) store.View { return store.View{Snap: s.snap, CID: cid} }
+
+func (s *stmt) Fresh(_ context.Context, cid uint32) (store.View, error) {
+	if err := s.tx.check(); err != nil {
+		return store.View{}, err
+	}
+	if s.tx.t.Isolation() != txn.ReadCommitted {
+		return s.View(cid), nil
+	}
+	now := uint64(s.tx.s.m.PublishedCSN())
+	if now == s.snap.CSN() {
+		return s.View(cid), nil
+	}
+	if s.fresh == nil || s.fresh.CSN() != now {
+		if s.fresh != nil {
+			s.fresh.Close() // views of an earlier probe are over
+		}
+		s.fresh = s.tx.t.Fresh()
+	}
+	return store.View{Snap: s.fresh, CID: cid}, nil
+}
+
+func (s *stmt) Segment(writes int) (uint32, error) { return s.tx.t.Segment(writes) }
+
+func (s *stmt) Graph(ctx context.Context, name string) (store.Graph, error) {
+	if err := s.tx.check(); err != nil {
+		return nil, err
+	}
+	for _, g := range s.graphs {
+		if g.g.Name == name {
+			return g, nil
+		}
+	}
+	g := s.tx.s.cat.Graph(s.snap, s.tx.t.CurrentCID(), name)
+	if g == nil {
+		return nil, dberr.New(dberr.InvalidSchema, "graph %q does not exist", name)
+	}
+	if err := s.tx.lockRel(ctx, graphLock(g), txn.AccessShare); err != nil {
+		return nil, err
+	}
+	if g.Gone() {
+		return nil, dberr.New(dberr.InvalidSchema, "graph %q does not exist", name)
+	}
+	v := &graphView{g: g, s: s}
+	s.graphs = append(s.graphs, v)
+	return v, nil
+}
+
+func (s *stmt) Close() {
+	if s.closed {
+		return
+	}
+	s.Counters()
+	s.closed = true
+	s.snap.Close()
+	if s.fresh != nil {
+		s.fresh.Close()
+	}
+}
+
+func (s *stmt) Counters() *store.Counters {
+	if !s.closed {
+		s.counters.WALBytes = int64(s.tx.s.log.InsertedLSN() - s.log0)
+	}
+	return &s.counters
+}
+
+// graphView is a graph as a statement sees it.
+type graphView struct {
+	g *catalog.Graph
+	s *stmt
+
+	deleted []deletedVertex // vertices deleted by the statement, whose edges Finish looks for
+	shapes  []*shape
+	sets    []askedSet
+	r       reader
+}
+
+// askedSet remembers the set of a list of labels for the statement.
+type askedSet struct {
+	asked []schema.LabelID
+	set   *catalog.LabelSet
+}
+
+type deletedVertex struct {
+	id     uint64
+	detach bool
+}
+
+func (g *graphView) Name() string { return g.g.Name }
+
+// snap returns the snapshot of a view.
+func snapOf(v store.View) *txn.Snapshot { return v.Snap.(*txn.Snapshot) }
+
+// Names.
+
+func (g *graphView) Label(v store.View, name string, e schema.Entity) (schema.LabelID, bool) {
+	if l := g.g.LabelByName(snapOf(v), v.CID, name, e); l != nil {
+		return l.ID, true
+	}
+	return 0, false
+}
+
+func (g *graphView) LabelName(id schema.LabelID) string {
+	if l := g.g.Label(id); l != nil {
+		return l.Name
+	}
+	return ""
+}
+
+func (g *graphView) LabelSet(id schema.LabelSetID) []schema.LabelID {
+	if s := g.g.Set(id); s != nil {
+		return s.Labels
+	}
+	return nil
+}
+
+func (g *graphView) Key(name string) (schema.KeyID, bool) { return g.g.Key(name) }
+func (g *graphView) KeyName(id schema.KeyID) string       { return g.g.KeyName(id) }
+
+func (g *graphView) EnsureLabel(ctx context.Context, name string, e schema.Entity) (schema.LabelID, error) {
+	l, _, err := g.g.EnsureLabel(ctx, g.s.tx.t, name, e)
+	if err != nil {
+		return 0, err
+	}
+	return l.ID, nil
+}
+
+func (g *graphView) EnsureKey(ctx context.Context, name string) (schema.KeyID, error) {
+	return g.g.EnsureKey(ctx, g.s.tx.t, name)
+}
+
+func (g *graphView) Labels(v store.View) []schema.Label {
+	var out []schema.Label
+	for _, l := range g.g.Labels() {
+		if l != nil && l.ID >= schema.FirstUserLabel && l.Shown(snapOf(v), v.CID) {
+			out = append(out, l.Label)
+		}
+	}
+	return out
+}
+
+func (g *graphView) Keys() []string {
+	var out []string
+	for _, k := range g.g.Keys() {
+		if k != "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (g *graphView) Indexes(v store.View) []schema.Index {
+	var out []schema.Index
+	g.g.Indexes(snapOf(v), v.CID, func(ix *catalog.Index) {
+		if uint64(ix.Built) > snapOf(v).CSN() {
+			return // only its creator can see it so early; it lacks versions that this snapshot sees (rules B5)
+		}
+		out = append(out, ix.Index)
+	})
+	return out
+}
+
+func (g *graphView) Constraints(v store.View) []schema.Constraint {
+	var out []schema.Constraint
+	g.g.Constraints(snapOf(v), v.CID, func(c *catalog.Constraint) { out = append(out, c.Constraint) })
+	return out
+}
+
+// Stats.
+
+func (g *graphView) NodeCount(l schema.LabelID) float64 {
+	return float64(max(0, g.s.tx.s.counts.nodes(g, l)))
+}
+func (g *graphView) RelCount(t schema.LabelID) float64 {
+	return float64(max(0, g.s.tx.s.counts.rels(g.g.ID, t)))
+}
+
+// DegreeMean divides the relationships at vertices that are stored under the label by their number; without a label, all by all.
+func (g *graphView) DegreeMean(l, t schema.LabelID, dir store.Direction) float64 {
+	n := g.NodeCount(l)
+	if n == 0 {
+		return 0
+	}
+	sum := 0.0
+	add := func(out bool) {
+		r := float64(0)
+		if l != schema.NoLabel && l != schema.VertexLabel {
+			r = float64(g.s.tx.s.counts.relsFrom(g.g.ID, t, l, out))
+		}
+		if r == 0 { // the label may be a second one of its vertices: take the mean over all
+			if all := g.NodeCount(schema.NoLabel); all > 0 {
+				r = g.RelCount(t) * n / all
+			}
+			if l == schema.NoLabel || l == schema.VertexLabel {
+				r = g.RelCount(t)
+			}
+		}
+		sum += r
+	}
+	if dir != store.In {
+		add(true)
+	}
+	if dir != store.Out {
+		add(false)
+	}
+	return sum / n
+}

@@ -1,0 +1,110 @@
+package local
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hedgerowdb/hedgerow/internal/access/btree"
+	"github.com/hedgerowdb/hedgerow/internal/access/heap"
+	"github.com/hedgerowdb/hedgerow/internal/catalog"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// judgeEntry says how the row behind an entry with an equal key stands in the way of the one in w.judging. The leaf is latched: it
+// must not wait (A10).
+func (t *tx) judgeEntry(ptr uint64) (btree.Verdict, error) {
+	j := &t.w.judging
+	l := j.ix.ByOrdinal(btree.Ordinal(ptr))
+	if l == nil || l.FilesGone() {
+		return btree.Verdict{Kind: btree.Free}, nil
+	}
+	var check func(row []byte) bool
+	var failed error
+	if j.cut { // equal in what was kept and by hash: look at the values
+		check = func(row []byte) bool {
+			err := checkRow(j.ix.Entity, row)
+			ok := false
+			if err == nil {
+				ok, err = j.g.sameWhole(j.ctx, j.ix, row, j.whole)
+			}
+			if err != nil {
+				failed = err
+			}
+			return ok
+		}
+	}
+	get := l.Heap.Getter()
+	s, x, err := get.Now(j.ctx, t.t, btree.TIDOf(ptr), 0, check)
+	get.Release()
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return btree.Verdict{}, err
+	}
+	switch s {
+	case heap.Present:
+		return btree.Verdict{Kind: btree.Conflict}, nil
+	case heap.Undecided:
+		return btree.Verdict{Kind: btree.Wait, Xid: uint64(x)}, nil
+	}
+	return btree.Verdict{Kind: btree.Free}, nil
+}
+
+// sameWhole reports whether a row's uncut key is the given one. The buffers of the write in progress are left alone.
+func (g *graphView) sameWhole(ctx context.Context, ix *catalog.Index, row, whole []byte) (bool, error) {
+	buf, mapBuf := g.r.buf, g.r.mapBuf
+	g.r.buf, g.r.mapBuf = nil, nil
+	defer func() { g.r.buf, g.r.mapBuf = buf, mapBuf }()
+	p, err := g.props(ctx, ix.Entity, row)
+	if err != nil {
+		return false, err
+	}
+	var key []byte
+	for _, k := range ix.Keys {
+		v, ok := p.Get(uint32(k))
+		if !ok {
+			return false, nil
+		}
+		if v.Kind() == value.OutOfLine {
+			if v, err = g.outOfLine(ctx, v); err != nil {
+				return false, err
+			}
+		}
+		key = value.AppendKey(key, v)
+	}
+	return string(key) == string(whole), nil
+}
+
+// duplicate is the error for a second row with the key of a unique index.
+func (g *graphView) duplicate(ctx context.Context, ix *catalog.Index, row []byte) error {
+	name := ix.Constraint
+	if name == "" {
+		name = ix.Name
+	}
+	e := dberr.New(dberr.UniqueViolation, "duplicate key value violates unique constraint %q", name).WithToken("ConstraintValidationFailed")
+	e.Constraint, e.Table = name, ix.LabelName
+	if p, err := g.props(ctx, ix.Entity, row); err == nil {
+		var vals []string
+		for _, k := range ix.Keys {
+			v, _ := p.Get(uint32(k))
+			if v.Kind() == value.OutOfLine {
+				vals = append(vals, "…")
+				continue
+			}
+			s := string(value.AppendTCK(nil, v))
+			if len(s) > 200 {
+				s = s[:200] + "…"
+			}
+			vals = append(vals, s)
+		}
+		names := make([]string, len(ix.Keys))
+		for i, k := range ix.Keys {
+			names[i] = g.g.KeyName(schema.KeyID(k))
+		}
+		e = e.WithDetail("Key (%s)=(%s) of label %q already exists.", strings.Join(names, ", "), strings.Join(vals, ", "), ix.LabelName)
+	}
+	return e
+}
