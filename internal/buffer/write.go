@@ -103,7 +103,7 @@ func (p *Pool) WriteDirty(ctx context.Context, pace func(done, total int) error)
 	for i := range p.frames {
 		f := &p.frames[i]
 		// Writers that the caller must not miss have marked the frame before their record got its place in the log.
-		if f.state.Load()&(stateDirty|stateTagged) != stateDirty|stateTagged || !f.pinIfValid() {
+		if f.state.Load()&(stateDirty|stateTagged) != stateDirty|stateTagged || !f.pinQuietly() {
 			continue
 		}
 		todo = append(todo, target{f.ID(), f.index})
@@ -117,7 +117,7 @@ func (p *Pool) WriteDirty(ctx context.Context, pace func(done, total int) error)
 		}
 		f := &p.frames[t.index]
 		// If the frame holds another page by now, its old one was written before that (B3).
-		if f.pinIfValid() {
+		if f.pinQuietly() {
 			var err error
 			if f.ID() == t.id && f.state.Load()&(stateDirty|stateIO) != 0 {
 				st.Pages++
@@ -196,7 +196,7 @@ func (p *Pool) discard(ctx context.Context, rel page.RelFile, fork int, from pag
 	for i := range p.frames {
 		f := &p.frames[i]
 		for {
-			if !f.pinIfTagged() {
+			if !f.pinQuietly() {
 				break
 			}
 			if f.rel != rel || fork >= 0 && f.fork != page.Fork(fork) || f.block < from {
@@ -217,15 +217,13 @@ func (p *Pool) discard(ctx context.Context, rel page.RelFile, fork int, from pag
 	return nil
 }
 
-// pinIfTagged pins a frame whose tag means something and that is not being read in.
-func (f *Frame) pinIfTagged() bool {
+// pinQuietly pins a valid frame without making it look used: a checkpoint, or a drop, says nothing about what is wanted. A frame
+// that is being read in is left out: it is clean, and nobody reads pages of what is dropped.
+func (f *Frame) pinQuietly() bool {
 	for {
 		s := f.state.Load()
-		if s&stateTagged == 0 {
-			return false
-		}
 		if s&stateValid == 0 {
-			return false // being read: nobody may read pages of what is dropped, so it is another's
+			return false
 		}
 		if f.state.CompareAndSwap(s, s+statePin) {
 			return true

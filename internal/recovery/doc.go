@@ -13,8 +13,8 @@
 // R4: redo is idempotent. A page takes a change iff its LSN is below the record's; an image replaces the page; what runs twice,
 // also because recovery itself was cut short, ends the same.
 //
-// R5: a record that needs a page that is not there must be explained by a later record that drops or cuts off the page; else the
-// database is damaged, and recovery says so.
+// R5: a record that needs a page that is not there, or is damaged, must be explained by a later record that drops or cuts off the
+// page, or brings all of it; else the database is damaged, and recovery says so.
 //
 // R6 (B11): relfile numbers are logged in blocks before the first of them is used, and never used twice.
 //

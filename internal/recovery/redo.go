@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,19 +28,25 @@ type Context struct {
 	Ctx  context.Context
 	Pool *buffer.Pool
 
-	missing map[page.ID]page.LSN // pages that records asked for in vain, and the first such record (R5)
+	missing map[page.ID]missed // pages that records asked for in vain, and have not got since (R5)
+}
+
+// missed is the first record that found a page missing or damaged.
+type missed struct {
+	at  page.LSN
+	err error // what was wrong with the page; nil: it was not there
 }
 
 // NewContext returns a Context for redo outside of Recover, as tests do.
 func NewContext(ctx context.Context, pool *buffer.Pool) *Context {
-	return &Context{Ctx: ctx, Pool: pool, missing: map[page.ID]page.LSN{}}
+	return &Context{Ctx: ctx, Pool: pool, missing: map[page.ID]missed{}}
 }
 
 // Block brings page i of the record into memory, pinned and exclusively latched.
 //
 // apply is true if the record's change must be made on it; then the caller ends with Done. If apply is false the page has the
 // change already, or got it from an image; then the caller may look at it and ends with Release. f is nil if the page is not
-// there: a later record must explain that (R5), and this one has nothing to do; Release(nil) is allowed.
+// there: a later record must explain that (R5), or bring the whole page, and this one has nothing to do; Release(nil) is allowed.
 func (c *Context) Block(rec *wal.Record, i int) (f *buffer.Frame, apply bool, err error) {
 	if i >= len(rec.Blocks) {
 		return nil, false, dberr.New(dberr.DataCorrupted, "%v record at %v has %d blocks, needs %d", rec.Rmgr, rec.Start, len(rec.Blocks), i+1)
@@ -50,7 +57,7 @@ func (c *Context) Block(rec *wal.Record, i int) (f *buffer.Frame, apply bool, er
 		return nil, false, err
 	}
 	if !ok {
-		c.miss(br.ID, rec.Start)
+		c.miss(br.ID, rec.Start, nil)
 		return nil, false, nil
 	}
 	if br.HasImage || br.Flags&wal.WillInit != 0 {
@@ -79,7 +86,12 @@ func (c *Context) Block(rec *wal.Record, i int) (f *buffer.Frame, apply bool, er
 	}
 	f, err = c.Pool.Pin(c.Ctx, br.ID)
 	if errors.Is(err, buffer.ErrNoBlock) {
-		c.miss(br.ID, rec.Start)
+		c.miss(br.ID, rec.Start, nil)
+		return nil, false, nil
+	}
+	if dberr.Is(err, dberr.DataCorrupted) {
+		// Where redo begins before the checkpoint's own place (A6), a page may have been torn after it; then its image follows.
+		c.miss(br.ID, rec.Start, err)
 		return nil, false, nil
 	}
 	if err != nil {
@@ -88,7 +100,7 @@ func (c *Context) Block(rec *wal.Record, i int) (f *buffer.Frame, apply bool, er
 	f.Lock()
 	if f.Page().IsNew() {
 		c.Release(f)
-		c.miss(br.ID, rec.Start)
+		c.miss(br.ID, rec.Start, nil)
 		return nil, false, nil
 	}
 	return f, f.Page().LSN() < rec.LSN, nil
@@ -118,9 +130,9 @@ func (c *Context) DropRel(_ *wal.Record, rel page.RelFile) error {
 	return c.Pool.RemoveStray(rel)
 }
 
-func (c *Context) miss(id page.ID, at page.LSN) {
+func (c *Context) miss(id page.ID, at page.LSN, err error) {
 	if _, ok := c.missing[id]; !ok {
-		c.missing[id] = at
+		c.missing[id] = missed{at, err}
 	}
 }
 
@@ -141,8 +153,12 @@ func (c *Context) unexplained() error {
 	for id := range c.missing {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(a, b page.ID) int { return int(min(1, max(-1, int64(c.missing[a])-int64(c.missing[b])))) })
-	return dberr.New(dberr.DataCorrupted, "the log record at %v changes page %v, which is not there", c.missing[ids[0]], ids[0]).
+	slices.SortFunc(ids, func(a, b page.ID) int { return cmp.Compare(c.missing[a].at, c.missing[b].at) })
+	first := c.missing[ids[0]]
+	if first.err != nil {
+		return first.err
+	}
+	return dberr.New(dberr.DataCorrupted, "the log record at %v changes page %v, which is not there", first.at, ids[0]).
 		WithDetail("%d pages are missing", len(ids))
 }
 
