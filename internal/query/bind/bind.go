@@ -104,7 +104,7 @@ func (b *binder) newVar(name string, kind VarKind, t expr.Type, pos int) *Var {
 // newAnon makes a variable that cannot be named.
 func (b *binder) newAnon(kind VarKind, t expr.Type, pos int) *Var {
 	b.anon++
-	v := b.newVar(" "+strconv.Itoa(b.anon), kind, t, pos)
+	v := b.newVar("anon_"+strconv.Itoa(b.anon), kind, t, pos)
 	v.Anon = true
 	return v
 }

@@ -32,7 +32,7 @@ const (
 
 // Var is a variable: one column of the row.
 type Var struct {
-	Name   string // as written, or a made-up name with a leading space for an anonymous element
+	Name   string // as written, or a made-up name that no scope holds
 	Slot   int
 	Hint   int // slot of the hint of an entity, or expr.NoSlot
 	Kind   VarKind

@@ -157,6 +157,9 @@ func (p *patBinder) path(path *cypher.Path) {
 		}
 	}
 	if pathVar != nil {
+		if p.sc.has(pathVar.Name) {
+			b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", path.Var, "variable `%s` is already defined", pathVar.Name)
+		}
 		p.declare(pathVar)
 		if short == NotShortest {
 			p.out.Paths = append(p.out.Paths, &PatPath{Var: pathVar, Parts: parts})

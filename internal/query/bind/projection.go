@@ -162,6 +162,9 @@ func (g *grouping) aggSlot(a *expr.Agg) *expr.Col {
 		}
 	}
 	v := g.b.newAnon(ValueVar, a.Type(), a.Pos)
+	if a.Pos >= 0 && a.End <= len(g.b.text) {
+		v.Name = g.b.text[a.Pos:a.End]
+	}
 	g.pr.Aggs = append(g.pr.Aggs, AggItem{Slot: v.Slot, Call: a})
 	return v.Col(a.Pos, a.End)
 }

@@ -78,15 +78,18 @@ func (s *scope) has(name string) bool {
 	return false
 }
 
-func (s *scope) add(v *Var) { s.vars[v.Name] = v }
+// add makes a variable visible; an anonymous one never is.
+func (s *scope) add(v *Var) {
+	if !v.Anon {
+		s.vars[v.Name] = v
+	}
+}
 
 // named lists the written variables of this level by name.
 func (s *scope) named() []*Var {
 	var out []*Var
 	for _, v := range s.vars {
-		if !v.Anon {
-			out = append(out, v)
-		}
+		out = append(out, v)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
@@ -96,10 +99,8 @@ func (s *scope) named() []*Var {
 func (s *scope) names() []string {
 	var out []string
 	for ; s != nil; s = s.parent {
-		for n, v := range s.vars {
-			if !v.Anon {
-				out = append(out, n)
-			}
+		for n := range s.vars {
+			out = append(out, n)
 		}
 		if s.closed {
 			break

@@ -111,6 +111,9 @@ func (k *creator) rel(el *cypher.RelPattern) *CreateItem {
 	if el.Where != nil {
 		b.fail(dberr.Syntax, "UnexpectedSyntax", el.Where, "WHERE cannot be used in %s", k.word)
 	}
+	if el.Var != nil && k.sc.has(el.Var.Name) {
+		b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", el.Var, "variable `%s` is already defined", el.Var.Name)
+	}
 	name, ok := el.Types.(*cypher.LabelName)
 	if !ok {
 		b.fail(dberr.Syntax, "NoSingleRelationshipType", el, "exactly one relationship type must be given in %s", k.word)
@@ -118,9 +121,6 @@ func (k *creator) rel(el *cypher.RelPattern) *CreateItem {
 	b.noDynamic(name)
 	if el.Dir == cypher.Both && k.word == "CREATE" {
 		b.fail(dberr.Syntax, "RequiresDirectedRelationship", el, "a relationship needs a direction in %s", k.word)
-	}
-	if el.Var != nil && k.sc.has(el.Var.Name) {
-		b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", el.Var, "variable `%s` is already defined", el.Var.Name)
 	}
 	it := &CreateItem{Rel: true, Type: name.Name, Pos: el.Pos(), Stop: el.End()}
 	it.Props, it.Map = k.props(el.Props)
@@ -221,11 +221,11 @@ func (p *part) merge(c *cypher.Merge) {
 			if el.Range != nil || el.Quant != nil {
 				b.fail(dberr.Syntax, "CreatingVarLength", el, "a variable-length relationship cannot be used in MERGE")
 			}
-			if _, ok := el.Types.(*cypher.LabelName); !ok {
-				b.fail(dberr.Syntax, "NoSingleRelationshipType", el, "exactly one relationship type must be given in MERGE")
-			}
 			if el.Var != nil && p.sc.has(el.Var.Name) {
 				b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", el.Var, "variable `%s` is already defined", el.Var.Name)
+			}
+			if _, ok := el.Types.(*cypher.LabelName); !ok {
+				b.fail(dberr.Syntax, "NoSingleRelationshipType", el, "exactly one relationship type must be given in MERGE")
 			}
 		}
 	}

@@ -108,10 +108,7 @@ type planner struct {
 
 // describe fills SlotInfo of a variable.
 func (p *planner) describe(v *bind.Var) {
-	info := SlotInfo{Name: strings.TrimSpace(v.Name), Hint: v.Hint}
-	if v.Anon {
-		info.Name = "anon" + info.Name
-	}
+	info := SlotInfo{Name: v.Name, Anon: v.Anon, Hint: v.Hint}
 	switch {
 	case v.Kind == bind.PathVar:
 		info.Kind = PathValue
@@ -526,7 +523,7 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 			continue
 		}
 		needed.reads(e)
-		slot, _ := p.temp("sort key", e.Type())
+		slot, _ := p.temp(text(e), e.Type())
 		extra = append(extra, Item{Slot: slot, Expr: e})
 		keys = append(keys, SortKey{Slot: slot, Desc: o.Desc})
 	}

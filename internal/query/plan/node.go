@@ -54,6 +54,7 @@ const (
 // SlotInfo describes a slot.
 type SlotInfo struct {
 	Name string // of the variable or a made-up one such as "n.name"
+	Anon bool   // the name is made up
 	Kind SlotKind
 	Hint Slot // slot of the hint that goes with an entity, or NoSlot
 }
@@ -493,6 +494,7 @@ type HashJoin struct {
 	Kind        JoinKind
 	Keys        []JoinKey
 	Nulls       []Slot
+	Equiv       bool // keys are compared by equivalence, as SQL's = does; a null joins nothing all the same
 }
 
 // ---- barriers ---------------------------------------------------------------------------------------------------------

@@ -164,11 +164,14 @@ func (p *printer) name(s Slot) string {
 	if s == NoSlot || s >= len(p.q.Slots) {
 		return ""
 	}
-	n := p.q.Slots[s].Name
-	if strings.HasPrefix(n, "anon") && len(n) > 4 && n[4] >= '0' && n[4] <= '9' {
+	i := &p.q.Slots[s]
+	switch {
+	case i.Anon && strings.HasPrefix(i.Name, "anon_"):
 		return ""
+	case i.Kind == AnyValue:
+		return i.Name // often the text of an expression
 	}
-	return ident(n)
+	return ident(i.Name)
 }
 
 func (p *printer) names(ss []Slot) string {
@@ -239,7 +242,7 @@ func (p *printer) items(is []Item) string {
 	var out []string
 	for _, it := range is {
 		t := text(it.Expr)
-		if n := p.name(it.Slot); n != "" && n != t && "`"+t+"`" != n && !strings.HasPrefix(p.q.Slots[it.Slot].Name, "sort key") {
+		if n := p.name(it.Slot); n != "" && n != t {
 			t += " AS " + n
 		}
 		if p.q.Slots[it.Slot].Kind == HintWord {
