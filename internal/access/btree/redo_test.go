@@ -69,6 +69,28 @@ func again(t testing.TB, e *env, pool *buffer.Pool, upto int, after func(pool *b
 	}
 }
 
+// eachRecord calls f for each record of a tree in the log.
+func eachRecord(t testing.TB, e *env, f func()) {
+	t.Helper()
+	rd, err := wal.NewReader(wal.Options{FS: e.fs, Dir: "wal"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rd.Close() //nolint:errcheck // it has read only
+	for {
+		rec, err := rd.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Rmgr == wal.RmgrBTree {
+			f()
+		}
+	}
+}
+
 // image copies a page without what redo does not repeat: checksum and dead marks.
 func image(t testing.TB, pool *buffer.Pool, id page.ID) []byte {
 	t.Helper()
