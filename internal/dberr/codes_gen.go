@@ -35,6 +35,7 @@ const (
 	DuplicateTable
 	DuplicateAlias
 	AmbiguousColumn
+	CardinalityViolation
 	GroupingError
 	DatatypeMismatch
 	InvalidName
@@ -101,6 +102,7 @@ var table = [...]row{
 	DuplicateTable:             {name: "DuplicateTable", sqlState: "42P07", neo4j: "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", gql: "22N71", tckType: "", retry: false},
 	DuplicateAlias:             {name: "DuplicateAlias", sqlState: "42712", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N38", tckType: "SyntaxError", retry: false},
 	AmbiguousColumn:            {name: "AmbiguousColumn", sqlState: "42702", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N38", tckType: "SyntaxError", retry: false},
+	CardinalityViolation:       {name: "CardinalityViolation", sqlState: "21000", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
 	GroupingError:              {name: "GroupingError", sqlState: "42803", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N44", tckType: "SyntaxError", retry: false},
 	DatatypeMismatch:           {name: "DatatypeMismatch", sqlState: "42804", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "22N01", tckType: "SyntaxError", retry: false},
 	InvalidName:                {name: "InvalidName", sqlState: "42602", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N05", tckType: "SyntaxError", retry: false},
