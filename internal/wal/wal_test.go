@@ -117,6 +117,40 @@ func TestRecordsComeBackInOrder(t *testing.T) { // W1
 	})
 }
 
+// TestRecordEndsAtSegmentEnd: the place of the next record is then behind the next segment's header; flushing up to there, as a
+// checkpoint at that moment does, is flushing what there is.
+func TestRecordEndsAtSegmentEnd(t *testing.T) {
+	o := options(vfs.NewMem())
+	l := create(t, o)
+	end := insert(t, l, 1, nil)
+	end = insert(t, l, 2, body(1, int(o.SegmentSize)-int(end)-headerSize))
+	if int64(end) != o.SegmentSize {
+		t.Fatalf("the record ends at %v", end)
+	}
+	redo := l.BeginCheckpoint(nil)
+	if redo != end+segHeaderSize {
+		t.Fatalf("redo %v", redo)
+	}
+	if err := l.FlushTo(redo); err != nil || l.FlushedLSN() != end {
+		t.Fatalf("flushed %v: %v", l.FlushedLSN(), err)
+	}
+	xids, e, prev, err := readAll(o, 0)
+	if err != io.EOF || len(xids) != 2 || e != end {
+		t.Fatalf("%v %v %v", xids, e, err)
+	}
+	l.Close()
+	if l, err = Open(o, e, prev); err != nil {
+		t.Fatal(err)
+	}
+	l.FlushTo(insert(t, l, 3, nil))
+	for _, from := range []page.LSN{0, redo} {
+		if xids, _, _, err := readAll(o, from); err != io.EOF || xids[len(xids)-1] != 3 {
+			t.Fatalf("from %v: %v %v", from, xids, err)
+		}
+	}
+	l.Close()
+}
+
 func TestLogGoesOnAfterReopening(t *testing.T) {
 	o := options(vfs.NewMem())
 	l := create(t, o)
