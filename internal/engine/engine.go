@@ -327,9 +327,6 @@ func (db *DB) Check(ctx context.Context, o check.Options) (*check.Report, error)
 		return nil, err
 	}
 	defer done()
-	if o.EndOfLog == 0 {
-		o.EndOfLog = db.wal.InsertedLSN()
-	}
 	r := check.NewReport(o)
 	if err := r.Database(ctx, db.pool, db.txns, src); err != nil {
 		return r, err
