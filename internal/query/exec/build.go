@@ -199,6 +199,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Filter:
 		o := &filter{}
 		o.init(x, n.Info())
+		o.pure = true
 		var err error
 		if o.child, err = x.build(n.Child); err != nil {
 			return nil, err
@@ -208,6 +209,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Project:
 		o := &project{n: n, fresh: make([]vec.Column, len(n.Items))}
 		o.init(x, n.Info())
+		o.pure = true
 		if err := x.child(&o.in, n.Child); err != nil {
 			return nil, err
 		}
@@ -221,6 +223,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Unwind:
 		o := &unwind{n: n}
 		o.init(x, n.Info())
+		o.pure = true
 		if err := x.child(&o.in, n.Child); err != nil {
 			return nil, err
 		}
@@ -232,6 +235,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Distinct:
 		o := &distinct{n: n, scratch: make([]vec.Column, len(n.Keys))}
 		o.init(x, n.Info())
+		o.pure = true
 		o.keys.init(len(n.Keys) + len(n.Part))
 		if err := x.child(&o.in, n.Child); err != nil {
 			return nil, err
@@ -454,6 +458,7 @@ func (x *run) aggregate(n *plan.Aggregate) (operator, error) {
 		argBuf: make([][]vec.Column, k), counts: make([][]int64, k), states: make([][]expr.AggState, k), arg: x.enclosing(),
 	}
 	o.init(x, n.Info())
+	o.pure = true
 	o.keys.init(len(n.Keys) + len(n.Part))
 	if err := x.child(&o.in, n.Child); err != nil {
 		return nil, err

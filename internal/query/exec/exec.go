@@ -72,6 +72,8 @@ func Prepare(q *plan.Query) *Prepared { return &Prepared{Query: q} }
 type compiled struct {
 	prog *expr.Program
 	subs []*expr.Subplan
+	// reads: it may read the graph
+	reads bool
 }
 
 func (p *Prepared) program(e expr.Expr) (*compiled, error) {
@@ -84,8 +86,14 @@ func (p *Prepared) program(e expr.Expr) (*compiled, error) {
 	}
 	c := &compiled{prog: prog}
 	expr.Walk(e, func(n expr.Expr) bool {
-		if s, ok := n.(*expr.Subplan); ok {
-			c.subs = append(c.subs, s)
+		switch n := n.(type) {
+		case *expr.Subplan:
+			c.subs, c.reads = append(c.subs, n), true
+		case *expr.Const, *expr.Param, *expr.Col, *expr.Unary, *expr.Binary, *expr.Chain, *expr.And, *expr.Or, *expr.Case, *expr.ListLit, *expr.MapLit:
+		case *expr.Func:
+			c.reads = c.reads || n.Def.Vol == expr.Reads
+		default:
+			c.reads = true
 		}
 		return true
 	})

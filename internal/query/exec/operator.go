@@ -33,6 +33,7 @@ type core struct {
 	keep  []plan.Slot // slots that go on
 	size  int         // rows of the next batch: adaptive
 	mem   charge
+	pure  bool // nothing that it evaluates reads the graph
 	subs  map[*expr.Subplan]*subplan
 }
 
@@ -72,6 +73,9 @@ func (c *core) sync() error {
 		c.env.View = c.fresh.v
 		return nil
 	}
+	if c.pure && !c.x.segs[c.info.CID.Seg].open {
+		return nil // such as DISTINCT above a UNION, whose last branch has not begun
+	}
 	base, err := c.x.base(c.info.CID.Seg)
 	if err != nil {
 		return err
@@ -101,6 +105,7 @@ func (c *core) program(e expr.Expr) (*expr.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.pure = c.pure && !p.reads
 	for _, s := range p.subs {
 		if c.subs[s] != nil {
 			continue

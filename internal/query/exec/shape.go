@@ -40,8 +40,8 @@ func (o *filter) next() (*expr.Batch, error) {
 				break
 			}
 		}
-		if sel != nil && len(sel) == 0 {
-			continue
+		if len(o.preds) > 0 && len(sel) == 0 || sel != nil && len(sel) == 0 {
+			continue // nil stands for all rows only where nothing was tested
 		}
 		o.out.pass(b)
 		o.out.b.Sel = sel
@@ -275,9 +275,6 @@ func drain(op operator) error {
 func (c *core) counter(p *expr.Program, what string) (int64, error) {
 	if p == nil {
 		return 0, nil
-	}
-	if err := c.sync(); err != nil {
-		return 0, err
 	}
 	v, err := p.EvalOne(&c.env)
 	if err != nil {

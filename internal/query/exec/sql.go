@@ -289,6 +289,9 @@ func (o *loopJoin) next() (*expr.Batch, error) {
 			if o.sel, err = o.pred.Filter(&o.env, &o.out.b, nil, o.sel[:0]); err != nil {
 				return nil, err
 			}
+			if o.sel == nil {
+				o.sel = []uint16{} // nil would stand for all rows
+			}
 			o.out.b.Sel = o.sel
 		}
 		first := o.at

@@ -423,7 +423,7 @@ var signatureRE = regexp.MustCompile(`^([\w.]+)\((.*?)\) :: \((.*)\)$`)
 
 // register makes the table-backed procedure of a scenario.
 func (d *DB) register(sig string, table [][]string) error {
-	m := signatureRE.FindStringSubmatch(sig)
+	m := signatureRE.FindStringSubmatch(strings.TrimSpace(sig))
 	if m == nil {
 		return fmt.Errorf("procedure signature %q", sig)
 	}
