@@ -122,6 +122,9 @@ func (toyRedo) Redo(c *Context, rec *wal.Record) error {
 
 const segBlocks = 16
 
+// background gives toys opened from now on a flusher of their own.
+var background = false
+
 func openToy(t testing.TB, fs vfs.FS) (*toy, error) {
 	d := &toy{t: t, fs: fs, status: newStatuses()}
 	there, err := Exists(fs, "db")
@@ -163,7 +166,7 @@ func (d *toy) open(dir string, fresh bool) error {
 		control = NewControl(64<<10, segBlocks)
 		control.DatabaseID = [16]byte{1}
 		lo := control.LogOptions(d.fs, dir)
-		lo.Inline, lo.BufferSize, lo.Fate = true, 128<<10, fate
+		lo.Inline, lo.BufferSize, lo.Fate = !background, 128<<10, fate
 		if d.log, err = wal.Create(lo); err != nil {
 			return err
 		}
@@ -175,7 +178,7 @@ func (d *toy) open(dir string, fresh bool) error {
 		}
 		control, next = d.res.Control, d.res.NextRelFile
 		lo := control.LogOptions(d.fs, dir)
-		lo.Inline, lo.BufferSize, lo.Fate = true, 128<<10, fate
+		lo.Inline, lo.BufferSize, lo.Fate = !background, 128<<10, fate
 		if d.log, err = wal.Open(lo, d.res.End, d.res.Prev); err != nil {
 			return err
 		}
