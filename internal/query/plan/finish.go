@@ -10,6 +10,7 @@ import (
 func (p *planner) finish() {
 	l := &liveness{p: p}
 	p.q.Root = l.visit(p.q.Root, slotSet{}, nil)
+	l.hints(p.q.Root, nil)
 	id := 0
 	p.q.Walk(func(n Node) {
 		n.Info().ID = id
@@ -418,6 +419,27 @@ func (l *liveness) close2(a *args, rowID, extra Slot) []Slot {
 
 // produced collects the slots that a tree binds itself, those of its Arguments not included.
 func produced(n Node, s slotSet) {
+	producedBy(n, s)
+	switch x := n.(type) {
+	case *Apply:
+		if x.Kind == Inner || x.Kind == Optional {
+			produced(x.Right, s)
+		}
+		produced(x.Left, s)
+	case *Merge:
+		produced(x.Left, s)
+	case *Foreach:
+		produced(x.Child, s)
+	case *Union:
+	default:
+		for _, c := range n.Children() {
+			produced(c, s)
+		}
+	}
+}
+
+// producedBy adds the slots that one operator binds.
+func producedBy(n Node, s slotSet) {
 	switch x := n.(type) {
 	case *AllNodesScan:
 		s.add(x.Node, x.Hint)
@@ -484,12 +506,6 @@ func produced(n Node, s slotSet) {
 			s.add(x.Slot)
 		}
 		s.add(x.Nulls...)
-		switch x.Kind {
-		case Inner, Optional:
-			produced(x.Right, s)
-		}
-		produced(x.Left, s)
-		return
 	case *Create:
 		for _, it := range x.Items {
 			s.add(it.Slot, it.Hint)
@@ -499,18 +515,14 @@ func produced(n Node, s slotSet) {
 		for _, it := range x.Create {
 			s.add(it.Hint)
 		}
-		produced(x.Left, s)
-		return
 	case *ProcedureCall:
 		for _, y := range x.Yields {
 			s.add(y.Slot)
 		}
-	case *Foreach:
-		produced(x.Child, s)
-		return
-	}
-	for _, c := range n.Children() {
-		produced(c, s)
+	case *Show:
+		for _, y := range x.Fields {
+			s.add(y.Slot)
+		}
 	}
 }
 
@@ -523,4 +535,91 @@ func raises(e expr.Expr) bool {
 		return raises(e.Of)
 	}
 	return true
+}
+
+// hints takes out of Out and Args the hints that an operator below has dropped (Aggregate and Distinct keep none), and returns the slots that
+// n's rows have. arg is what the enclosing right side passes down.
+func (l *liveness) hints(n Node, arg slotSet) slotSet {
+	slots := l.p.q.Slots
+	keep := func(ss []Slot, have slotSet) []Slot {
+		out := ss[:0:0]
+		for _, s := range ss {
+			if slots[s].Kind != HintWord || have[s] {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	b := n.Info()
+	have := slotSet{}
+	join := func(s slotSet) {
+		for x := range s {
+			have.add(x)
+		}
+	}
+	subs := func() {
+		exprs(n, func(e *expr.Expr, _ bool) {
+			subplans(*e, func(s *expr.Subplan, sp *Subplan) {
+				sp.Args = keep(sp.Args, have)
+				s.Free = sp.Args
+				l.hints(sp.Root, setOf(sp.Args))
+			})
+		})
+	}
+	switch x := n.(type) {
+	case *Argument:
+		x.Args = keep(x.Args, arg)
+		b.Out = keep(b.Out, arg)
+		have.add(x.Args...)
+		have.add(x.RowID)
+		return have
+	case *Union:
+		for _, c := range x.Inputs {
+			l.hints(c, arg)
+		}
+		return setOf(x.Cols)
+	case *Apply:
+		join(l.hints(x.Left, arg))
+		x.Args = keep(x.Args, have)
+		r := l.hints(x.Right, setOf(x.Args))
+		if x.Kind == Inner || x.Kind == Optional {
+			join(r)
+		}
+		have.add(x.Slot)
+		have.add(x.Nulls...)
+		b.Out = keep(b.Out, have)
+		return have
+	case *Merge:
+		join(l.hints(x.Left, arg))
+		x.Args = keep(x.Args, have)
+		l.hints(x.Right, setOf(x.Args))
+		have.add(x.Binds...)
+		for _, it := range x.Create {
+			have.add(it.Hint)
+		}
+		b.Out = keep(b.Out, have)
+		return have
+	case *Foreach:
+		join(l.hints(x.Child, arg))
+		x.Args = keep(x.Args, have)
+		in := setOf(x.Args)
+		in.add(x.Var)
+		l.hints(x.Body, in)
+		subs()
+		b.Out = keep(b.Out, have)
+		return have
+	}
+	for _, c := range n.Children() {
+		join(l.hints(c, arg))
+	}
+	subs()
+	switch n.(type) {
+	case *Aggregate, *Distinct:
+		return setOf(b.Out)
+	}
+	one := slotSet{}
+	producedBy(n, one)
+	join(one)
+	b.Out = keep(b.Out, have)
+	return have
 }

@@ -296,9 +296,6 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 			have = checkSlots(t, q, c, arg)
 		}
 	}
-	if a, ok := n.(*Aggregate); ok {
-		_ = a
-	}
 	defs := slotSet{}
 	switch n := n.(type) {
 	case *Project:
@@ -331,8 +328,13 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 			}
 		}
 		subplans(*e, func(_ *subplanT, p *Subplan) {
-			top := checkSlots(t, q, p.Root, have)
-			_ = top
+			in := clone(have)
+			for s := range lambdas(*e) {
+				in.add(s)
+			}
+			if !checkSlots(t, q, p.Root, in)[p.RowID] {
+				t.Errorf("P6: a sub-plan loses its row id")
+			}
 		})
 	})
 	switch n := n.(type) {
@@ -362,25 +364,9 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 	}
 	out := clone(have)
 	one := slotSet{}
-	own(n, one)
+	producedBy(n, one)
 	for s := range one {
 		out.add(s)
 	}
 	return out
-}
-
-// own adds what n alone binds.
-func own(n Node, s slotSet) {
-	all := slotSet{}
-	produced(n, all)
-	for _, c := range n.Children() {
-		below := slotSet{}
-		produced(c, below)
-		for x := range below {
-			_ = x
-		}
-	}
-	for x := range all {
-		s.add(x)
-	}
 }

@@ -169,7 +169,7 @@ func (p *printer) name(s Slot) string {
 	case i.Anon && strings.HasPrefix(i.Name, "anon_"):
 		return ""
 	case i.Kind == AnyValue:
-		return i.Name // often the text of an expression
+		return strings.Join(strings.Fields(i.Name), " ") // often the text of an expression
 	}
 	return ident(i.Name)
 }
@@ -422,7 +422,7 @@ func (p *printer) describe(n Node) (string, string) {
 		}
 		for _, a := range n.Aggs {
 			t := text(a.Call)
-			if nm := p.name(a.Slot); nm != "" {
+			if nm := p.name(a.Slot); nm != "" && !p.q.Slots[a.Slot].Anon {
 				t += " AS " + nm
 			}
 			out = append(out, t)
