@@ -224,11 +224,13 @@ func (b *Builder) appendImage(pg page.Page, flags BlockFlags) {
 type identity struct {
 	id       [16]byte
 	timeline uint32
+	// tail is scratch of sum, which would escape on the stack: a record would cost an allocation. Who calls sum is alone.
+	tail [headerSize + 8 + 16 + 4]byte
 }
 
 // sum computes the checksum of a record that starts at start; body is what follows the header, whose checksum is bodySum.
 func (d *identity) sum(header []byte, bodySum uint32, start page.LSN) uint32 {
-	var tail [headerSize + 8 + 16 + 4]byte
+	tail := &d.tail
 	copy(tail[:], header[:headerSize])
 	le.PutUint32(tail[4:], 0)
 	le.PutUint64(tail[headerSize:], uint64(start))

@@ -35,7 +35,7 @@ func newGeometry(o Options) (geometry, error) {
 	if s := o.SegmentSize; s < 64<<10 || s > 1<<30 || s&(s-1) != 0 {
 		return geometry{}, dberr.New(dberr.InvalidParameterValue, "log segment size %d is not a power of two between 64 KiB and 1 GiB", s)
 	}
-	return geometry{identity{o.DatabaseID, o.Timeline}, o.FS, o.Dir, o.SegmentSize}, nil
+	return geometry{identity{id: o.DatabaseID, timeline: o.Timeline}, o.FS, o.Dir, o.SegmentSize}, nil
 }
 
 // begin returns where a record begins that follows one that ends at lsn (W1).
