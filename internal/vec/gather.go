@@ -77,8 +77,11 @@ func (c *Column) Nulls(n int) {
 // Fill makes c n rows of kind k, whose words the caller fills in. k must live in its word.
 func (c *Column) Fill(k value.Kind, n int) []uint64 {
 	c.size(n)
-	for i := range c.Kinds {
-		c.Kinds[i] = k
+	if n > 0 {
+		c.Kinds[0] = k
+		for i := 1; i < n; i *= 2 {
+			copy(c.Kinds[i:], c.Kinds[:i])
+		}
 	}
 	c.uniform, c.Arena = k, c.Arena[:0]
 	return c.Words

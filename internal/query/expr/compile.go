@@ -213,9 +213,9 @@ func locate(err error, pos, end int) error {
 func (c *comp) node(e Expr) (evalFn, error) {
 	switch e := e.(type) {
 	case *Const:
-		return c.constant(func(*frame) (value.Value, error) { return e.V, nil }), nil
+		return c.constant(true, func(*frame) (value.Value, error) { return e.V, nil }), nil
 	case *Param:
-		return c.constant(func(f *frame) (value.Value, error) {
+		return c.constant(false, func(f *frame) (value.Value, error) {
 			if e.Index >= len(f.env.Params) {
 				return value.Value{}, dberr.New(dberr.MissingParameter, "expected parameter $%s", e.Name).WithToken("MissingParameter").At(e.Pos, e.End)
 			}
@@ -276,27 +276,48 @@ func (c *comp) node(e Expr) (evalFn, error) {
 	return nil, dberr.New(dberr.Internal, "expr: unknown node %T", e)
 }
 
-// constant repeats one value.
-func (c *comp) constant(get func(*frame) (value.Value, error)) evalFn {
-	one := c.col()
-	return func(f *frame, b *Batch, sel []uint16, out *vec.Column) (*vec.Column, error) {
+// repeated is what a constant's column holds already.
+type repeated struct {
+	n    int // rows; 0: nothing
+	kind value.Kind
+	word uint64
+}
+
+// constant repeats one value. The column is kept from batch to batch, so that only the first pays for it; fixed says that get
+// always gives the same.
+func (c *comp) constant(fixed bool, get func(*frame) (value.Value, error)) evalFn {
+	one, own, state := c.col(), c.col(), c.any()
+	return func(f *frame, b *Batch, sel []uint16, _ *vec.Column) (*vec.Column, error) {
 		v, err := get(f)
 		if err != nil {
 			return nil, err
 		}
 		n := count(b, sel)
-		if !vec.InBytes(v.Kind()) {
-			w := out.Fill(v.Kind(), n)
-			for i := range w {
-				w[i] = v.Word()
-			}
-			return out, nil
+		col := &f.cols[own]
+		st, _ := f.any[state].(*repeated)
+		if st == nil {
+			st = new(repeated)
+			f.any[state] = st
 		}
-		src := &f.cols[one]
-		src.Reset()
-		src.Append(v)
-		out.Repeat(src, 0, n)
-		return out, nil
+		k, w := v.Kind(), v.Word()
+		inBytes := vec.InBytes(k)
+		if st.n >= n && n > 0 && st.kind == k && (fixed || !inBytes && st.word == w) {
+			col.Kinds, col.Words = col.Kinds[:n], col.Words[:n]
+			return col, nil
+		}
+		if inBytes {
+			src := &f.cols[one]
+			src.Reset()
+			src.Append(v)
+			col.Repeat(src, 0, n)
+		} else {
+			words := col.Fill(k, n)
+			for i := range words {
+				words[i] = w
+			}
+		}
+		*st = repeated{n, k, w}
+		return col, nil
 	}
 }
 
