@@ -540,6 +540,71 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestDropBesideACheckpoint drops and cuts relations while checkpoints and evictions look at their pages.
+func TestDropBesideACheckpoint(t *testing.T) {
+	fs := vfs.NewMem()
+	p := newPool(t, fs, 32)
+	stop := make(chan struct{})
+	var bgw, wg sync.WaitGroup
+	for range 2 {
+		bgw.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := p.FlushAll(bg); err != nil {
+					t.Error(err)
+				}
+				p.BackgroundWrite(bg, 8)
+			}
+		})
+	}
+	for w := range 3 {
+		wg.Go(func() {
+			for i := range 40 {
+				rel := page.RelFile(1000*w + i + 1)
+				for range 20 {
+					f, err := p.Extend(bg, rel, page.Main)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					f.Page().Init(page.TypeHeap, 0)
+					f.MarkDirty()
+					f.Unlock()
+					f.Unpin()
+				}
+				if err := p.Truncate(bg, rel, page.Main, 7); err != nil {
+					t.Error(err)
+				}
+				if i%4 != 0 {
+					if err := p.Drop(bg, rel); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	bgw.Wait()
+	if err := p.FlushAll(bg); err != nil {
+		t.Fatal(err)
+	}
+	rels, _ := newPool(t, fs, 16).Relations()
+	if len(rels) != 30 {
+		t.Fatalf("%d relations are left, want 30", len(rels))
+	}
+	q := newPool(t, fs, 16)
+	for _, rel := range rels {
+		if n, err := q.Size(rel, page.Main); n != 7 || err != nil {
+			t.Errorf("relation %d has %d pages: %v", rel, n, err)
+		}
+	}
+}
+
 func TestRingLeavesTheRestAlone(t *testing.T) {
 	p := newPool(t, vfs.NewMem(), 64)
 	for range 300 {

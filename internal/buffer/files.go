@@ -465,8 +465,9 @@ func (p *Pool) SyncFiles(ctx context.Context) error {
 		}
 		var err error
 		e.s.mu.RLock()
-		if !e.s.gone {
-			// A file in the set is open: limitOpen leaves it so.
+		if !e.s.gone && e.s.f != nil {
+			// A file that was written to is open: limitOpen leaves it so. One that is not open is about to be written to for
+			// the first time, and stays in the set.
 			err = e.s.f.Sync()
 			fs.syncs.Add(1)
 		}
@@ -574,6 +575,10 @@ func (p *Pool) Drop(ctx context.Context, rel page.RelFile) error {
 		if err != nil {
 			return err
 		}
+		// Its number never comes back (B11), so neither need what we know of it.
+		p.files.mu.Lock()
+		delete(p.files.forks, fk.key)
+		p.files.mu.Unlock()
 	}
 	return nil
 }

@@ -549,6 +549,25 @@ func TestRedoFromAContinuation(t *testing.T) {
 	d.abandon()
 }
 
+// TestPowerFailsAfterAProcessDied: the process dies with pages written but not synced; recovery finds them done; then the power
+// fails. Recovery must have synced what it relied on (R1).
+func TestPowerFailsAfterAProcessDied(t *testing.T) {
+	mem := vfs.NewCrashable()
+	d, _ := openToy(t, mem)
+	for x := uint64(1); x <= 10; x++ {
+		if err := errors.Join(d.insert(x, 2000), d.commit(x)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.pool.WriteDirty(bg, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.abandon()
+	d = check(t, "after kill -9", mem, 10, 10) // the same file system: nothing is lost yet
+	d.abandon()
+	check(t, "after the power failed", mem.CrashClone(rand.New(rand.NewPCG(1, 1)), 0), 10, 10).abandon()
+}
+
 func TestMissingPagesMustBeExplained(t *testing.T) { // R5
 	mem := vfs.NewCrashable()
 	d, _ := openToy(t, mem)

@@ -261,6 +261,15 @@ func Recover(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	res.Clean = control.State == ShutDown && changed == 0
+	if !res.Clean {
+		// What the process that died had written without a sync looks done to redo, and is in the system's memory only. The
+		// next checkpoint moves the redo pointer behind it, so it must be durable by then (R1).
+		for _, s := range []string{"base", "xact", "csn"} {
+			if err := syncFiles(o.FS, vfs.Join(o.Dir, s)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	res.Took = time.Since(began)
 	return res, nil
 }
@@ -289,4 +298,30 @@ func readCheckpoint(lo wal.Options, control *Control) (*checkpointRecord, error)
 		return nil, dberr.New(dberr.DataCorrupted, "the checkpoint at %v redoes from %v, the control file from %v", control.Checkpoint, cp.redo, control.Redo)
 	}
 	return cp, nil
+}
+
+// syncFiles makes every file of a directory, and its names, durable.
+func syncFiles(fs vfs.FS, dir string) error {
+	list, err := fs.List(dir)
+	if errors.Is(err, vfs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return wrapIO(err, "list", dir)
+	}
+	for _, e := range list {
+		if e.Dir {
+			continue
+		}
+		name := vfs.Join(dir, e.Name)
+		f, err := fs.Open(name)
+		if err == nil {
+			err = f.Sync()
+			f.Close()
+		}
+		if err != nil {
+			return wrapIO(err, "sync", name)
+		}
+	}
+	return wrapIO(fs.SyncDir(dir), "sync", dir)
 }
