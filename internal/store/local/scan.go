@@ -116,7 +116,7 @@ func (c *nodeScan) Close() { c.closed = true }
 
 // foundIn is found for a scan, whose reader holds nothing.
 func (g *graphView) foundIn(ctx context.Context, v store.View, l *catalog.Label, id uint64, root page.TID) error {
-	if s := snapOf(v); s == g.s.snap || s.CSN() <= g.s.snap.CSN() {
+	if s := snapOf(v); s != g.s.fresh || s.CSN() <= g.s.snap.CSN() {
 		return nil
 	}
 	err := g.found(ctx, v, l, id, root)
