@@ -125,6 +125,9 @@ const segBlocks = 16
 // background gives toys opened from now on a flusher of their own.
 var background = false
 
+// keepAll makes toys name every relation file in their catalog.
+var keepAll = false
+
 func openToy(t testing.TB, fs vfs.FS) (*toy, error) {
 	d := &toy{t: t, fs: fs, status: newStatuses()}
 	there, err := Exists(fs, "db")
@@ -191,7 +194,7 @@ func (d *toy) open(dir string, fresh bool) error {
 		return nil
 	}
 	d.rel = 1
-	if _, err := d.storage.RemoveUnnamed(bg, func(r page.RelFile) bool { return r == d.rel }); err != nil {
+	if _, err := d.storage.RemoveUnnamed(bg, func(r page.RelFile) bool { return r == d.rel || keepAll }); err != nil {
 		return err
 	}
 	if !d.res.Clean {
@@ -549,11 +552,17 @@ func TestRedoFromAContinuation(t *testing.T) {
 	d.abandon()
 }
 
-// TestPowerFailsAfterAProcessDied: the process dies with pages written but not synced; recovery finds them done; then the power
-// fails. Recovery must have synced what it relied on (R1).
+// TestPowerFailsAfterAProcessDied: the process dies with files made and pages written but nothing synced; recovery finds all
+// done; then the power fails. Recovery must have synced what it relied on (R1).
 func TestPowerFailsAfterAProcessDied(t *testing.T) {
+	defer func() { keepAll = false }()
+	keepAll = true
 	mem := vfs.NewCrashable()
 	d, _ := openToy(t, mem)
+	rel, err := d.storage.Create(1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for x := uint64(1); x <= 10; x++ {
 		if err := errors.Join(d.insert(x, 2000), d.commit(x)); err != nil {
 			t.Fatal(err)
@@ -565,7 +574,11 @@ func TestPowerFailsAfterAProcessDied(t *testing.T) {
 	d.abandon()
 	d = check(t, "after kill -9", mem, 10, 10) // the same file system: nothing is lost yet
 	d.abandon()
-	check(t, "after the power failed", mem.CrashClone(rand.New(rand.NewPCG(1, 1)), 0), 10, 10).abandon()
+	d = check(t, "after the power failed", mem.CrashClone(rand.New(rand.NewPCG(1, 1)), 0), 10, 10)
+	if ok, _ := d.pool.Exists(rel); !ok {
+		t.Fatal("a relation whose creation is logged below the redo pointer is gone")
+	}
+	d.abandon()
 }
 
 func TestMissingPagesMustBeExplained(t *testing.T) { // R5
