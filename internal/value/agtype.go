@@ -193,3 +193,21 @@ func appendQuoted(dst []byte, s string) []byte {
 	}
 	return append(append(dst, s[from:]...), '"')
 }
+
+// AppendAgtypePlain is [AppendAgtype] as Apache AGE's own parsers read it: no suffix that they do not know (rules D5).
+func AppendAgtypePlain(dst []byte, v Value) []byte {
+	return AppendAgtypeOptions(dst, v, TextOptions{Plain: true})
+}
+
+// AppendPlain appends a scalar as bare text: no quotes, no suffix. Containers and entities are plain agtype.
+func AppendPlain(dst []byte, v Value) []byte {
+	switch {
+	case v.kind == String:
+		return append(dst, v.Str()...)
+	case v.kind == Numeric:
+		return AppendNumeric(dst, v)
+	case v.kind.IsTemporal():
+		return AppendTemporal(dst, v)
+	}
+	return AppendAgtypePlain(dst, v)
+}
