@@ -542,6 +542,8 @@ func (p *planner) createEffects(e *effects, items []bind.CreateItem, fresh []*bi
 		for _, end := range []*bind.Var{it.Start, it.End} {
 			if !made[end] {
 				e.r.exists = append(e.r.exists, entFP{end.Root.Slot, aNode})
+				// An end must exist when the relationship is made, whatever the clause's command id: a later row's too.
+				e.o.exists = append(e.o.exists, entFP{end.Root.Slot, aNode})
 			}
 		}
 	}
