@@ -26,9 +26,10 @@ const (
 // Getter reads rows by their TIDs. It keeps the page of the last one pinned: a batch that visits TIDs in the order in which
 // they lie pins each page once. Release it before anything that may wait, and before writing to the same table.
 type Getter struct {
-	t    *Table
-	f    *buffer.Frame
-	crit *invariant.Crit
+	t     *Table
+	f     *buffer.Frame
+	crit  *invariant.Crit
+	hints hints
 }
 
 // Getter returns a reader.
@@ -76,10 +77,8 @@ func (g *Getter) Get(ctx context.Context, s *txn.Snapshot, cid uint32, tid page.
 			return nil, 0, false, err
 		}
 		g.f.RLock()
-		c := g.t.look(g.f, s, cid, root.Offset(), id, expect)
-		if c.hinted {
-			setHints(g.f, &c)
-		}
+		c := g.t.look(g.f, s, cid, root.Offset(), id, expect, &g.hints)
+		g.hints.set(g.f)
 		g.f.RUnlock()
 		if c.found {
 			return c.tup.row(), root, true, nil
@@ -108,23 +107,32 @@ func ownEnd(tx *txn.Tx, t tuple) bool {
 	return m&(txn.XmaxNone|txn.XmaxLock) == 0 && t.xmax() != 0 && tx.Owns(t.xmax())
 }
 
-const maxHints = 4
-
 // found is where a walk along a chain on one page ended: at the version seen, or at the last.
 type found struct {
 	any, found bool
 	tup        tuple
 	off        int
-	hinted     bool
-	nhints     int
-	hints      [maxHints]struct {
+}
+
+// hints collects hint bits until the latch can be turned into one that allows setting them. What does not fit is found again
+// by the next reader.
+type hints struct {
+	n  int
+	at [16]struct {
 		tup  tuple
 		bits txn.Mask
 	}
 }
 
+func (h *hints) add(t tuple, bits txn.Mask) {
+	if h.n < len(h.at) {
+		h.at[h.n].tup, h.at[h.n].bits = t, bits
+		h.n++
+	}
+}
+
 // look walks the chain behind a root for the version seen. The page is latched in any mode.
-func (t *Table) look(f *buffer.Frame, s *txn.Snapshot, cid uint32, off int, id uint64, expect txn.XID) (c found) {
+func (t *Table) look(f *buffer.Frame, s *txn.Snapshot, cid uint32, off int, id uint64, expect txn.XID, hs *hints) (c found) {
 	p := f.Page()
 	if p.IsNew() {
 		return c
@@ -142,11 +150,9 @@ func (t *Table) look(f *buffer.Frame, s *txn.Snapshot, cid uint32, off int, id u
 			c.found = true
 			return c
 		}
-		seen, hints := s.Sees(tup.version(), tup.id(), cid)
-		if hints != 0 && c.nhints < maxHints {
-			c.hinted = true
-			c.hints[c.nhints].tup, c.hints[c.nhints].bits = tup, hints
-			c.nhints++
+		seen, bits := s.Sees(tup.version(), tup.id(), cid)
+		if bits != 0 && hs != nil {
+			hs.add(tup, bits)
 		}
 		if seen {
 			c.found = true
@@ -157,16 +163,16 @@ func (t *Table) look(f *buffer.Frame, s *txn.Snapshot, cid uint32, off int, id u
 	return c
 }
 
-// setHints stores hint bits if the shared latch can be turned into a share-exclusive one at once (H7).
-func setHints(f *buffer.Frame, c *found) {
-	if !f.TryUpgrade() {
-		return
+// set stores the hint bits if the shared latch can be turned into a share-exclusive one at once (H7), and forgets them.
+func (h *hints) set(f *buffer.Frame) {
+	if h.n > 0 && f.TryUpgrade() {
+		for _, x := range h.at[:h.n] {
+			x.tup.addMask(x.bits)
+		}
+		f.MarkHintDirty()
+		f.DowngradeSX()
 	}
-	for _, h := range c.hints[:c.nhints] {
-		h.tup.addMask(h.bits)
-	}
-	f.MarkHintDirty()
-	f.DowngradeSX()
+	h.n = 0
 }
 
 // Any returns the version that a root stands for, whoever sees it: for rows that are never updated and whose reader has proof that

@@ -106,7 +106,7 @@ func (t *Table) target(ctx context.Context, tx *txn.Tx, s *txn.Snapshot, tid pag
 			}
 			f.Lock()
 		}
-		c := t.look(f, s, everything, root.Offset(), id, expect)
+		c := t.look(f, s, everything, root.Offset(), id, expect, nil)
 		sp = spot{f: f, vm: vm, root: root, off: c.off, tup: c.tup}
 		if c.found {
 			v := c.tup.version()

@@ -47,6 +47,7 @@ type Scan struct {
 	refreshing bool
 	started    bool
 	limited    bool
+	hints      hints
 }
 
 // Scan begins to read everything. The snapshot must stay open until the last Next.
@@ -126,7 +127,6 @@ func (c *Scan) read(f *buffer.Frame, max int, b *Batch) (candidate bool) {
 	if !p.IsNew() {
 		n = p.NumItems()
 	}
-	var hints found
 	candidate = n > 0 && p.Flags()&flagAllVisible == 0 && !c.s.Refreshed()
 	for off := c.off + 1; off <= n; off++ {
 		id := p.ItemID(off)
@@ -143,16 +143,12 @@ func (c *Scan) read(f *buffer.Frame, max int, b *Batch) (candidate bool) {
 		}
 		if b.Len() >= max {
 			c.off = off - 1
+			c.hints.set(f)
 			return false
 		}
-		got := c.t.look(f, c.s, c.cid, off, 0, txn.InvalidXID)
-		for _, h := range got.hints[:got.nhints] {
-			if hints.nhints == maxHints {
-				setHints(f, &hints)
-				hints.nhints = 0
-			}
-			hints.hints[hints.nhints] = h
-			hints.nhints++
+		got := c.t.look(f, c.s, c.cid, off, 0, txn.InvalidXID, &c.hints)
+		if c.hints.n > len(c.hints.at)/2 {
+			c.hints.set(f)
 		}
 		if got.found {
 			b.add(page.MakeTID(c.next, off), got.tup.row())
@@ -162,9 +158,7 @@ func (c *Scan) read(f *buffer.Frame, max int, b *Batch) (candidate bool) {
 			candidate = false
 		}
 	}
-	if hints.nhints > 0 {
-		setHints(f, &hints)
-	}
+	c.hints.set(f)
 	c.next, c.off = c.next+1, 0
 	return candidate
 }
