@@ -111,6 +111,9 @@ func (r Resource) hash() uint64 {
 
 const partitions = 16
 
+// lockSlab is how many heads or records are allocated at once: a statement that locks many rows does not allocate for each (E2).
+const lockSlab = 256
+
 // lockTable is the in-memory table of all locks.
 type lockTable struct {
 	parts [partitions]partition
@@ -198,7 +201,11 @@ func (t *lockTable) headLocked(p *partition, r Resource) *lockHead {
 			p.freeH = h.next
 			h.next = nil
 		} else {
-			h = new(lockHead)
+			slab := make([]lockHead, lockSlab)
+			for i := 1; i < len(slab); i++ {
+				slab[i].next, p.freeH = p.freeH, &slab[i]
+			}
+			h = &slab[0]
 		}
 		h.res = r
 		p.heads[r] = h
@@ -226,7 +233,11 @@ func grantLocked(p *partition, h *lockHead, tx *Tx, mode Mode) {
 	if r != nil {
 		p.freeR = r.next
 	} else {
-		r = new(lockRec)
+		slab := make([]lockRec, lockSlab)
+		for i := 1; i < len(slab); i++ {
+			slab[i].next, p.freeR = p.freeR, &slab[i]
+		}
+		r = &slab[0]
 	}
 	*r = lockRec{head: h, tx: tx, mode: mode, sub: tx.subSeq, next: h.holders, prevT: tx.lockTail}
 	h.holders = r
@@ -617,7 +628,11 @@ func grantFirstLocked(p *partition, h *lockHead, tx *Tx, mode Mode) {
 	if r != nil {
 		p.freeR = r.next
 	} else {
-		r = new(lockRec)
+		slab := make([]lockRec, lockSlab)
+		for i := 1; i < len(slab); i++ {
+			slab[i].next, p.freeR = p.freeR, &slab[i]
+		}
+		r = &slab[0]
 	}
 	*r = lockRec{head: h, tx: tx, mode: mode, next: h.holders, nxT: tx.lockHead}
 	h.holders = r
