@@ -24,7 +24,7 @@ type ectx struct {
 	where  string // the clause, for messages
 	agg    aggMode
 	pred   bool // a truth value is wanted: a bare pattern is a predicate here
-	const_ bool // no variables: NonConstantExpression
+	const_ bool // no variables but those of the expression itself: NonConstantExpression
 	caseOp expr.Expr
 }
 
@@ -205,11 +205,11 @@ func (b *binder) expr(c ectx, e cypher.Expr) expr.Expr {
 func notNull(t expr.Type) expr.Type { t.NotNull = true; return t }
 
 func (b *binder) variable(c ectx, n spanned, name string) *expr.Col {
-	if c.const_ {
-		b.fail(dberr.Syntax, "NonConstantExpression", n, "%s must be given by an expression without variables", c.where)
-	}
 	v := c.sc.find(name)
 	if v == nil {
+		if c.const_ {
+			b.fail(dberr.Syntax, "NonConstantExpression", n, "%s must be given by an expression without variables", c.where)
+		}
 		b.undefined(c.sc, n, name)
 	}
 	return v.Col(n.Pos(), n.End())

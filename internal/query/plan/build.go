@@ -3,10 +3,12 @@ package plan
 import (
 	"strings"
 
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // build turns the way to a state into operators.
@@ -269,8 +271,16 @@ func (b *builder) expand(s *stream, st *state) *stream {
 	s2 := s
 	switch {
 	case r.Shortest != bind.NotShortest:
+		nodePred, stepNode, relPred, stepRel, whole := b.pathPreds(r)
+		if len(whole) > 0 {
+			return b.exhaustive(s, st, whole)
+		}
+		relPreds := append(append([]expr.Expr(nil), r.StepPreds...), relPred...)
+		if stepSlot == NoSlot {
+			stepSlot = stepRel
+		}
 		n := &ShortestPath{Base: p.base(st.card), Child: s.root, From: r.Left.Slot, To: r.Right.Slot, Rels: r.Var.Slot, Path: NoSlot, Length: NoSlot, Types: r.Types, Dir: r.Dir,
-			Min: r.Min, Max: r.Max, All: r.Shortest == bind.ShortestAll, Unique: uniq, RelPred: p.and(r.StepPreds), StepRel: stepSlot, StepNode: NoSlot}
+			Min: r.Min, Max: r.Max, All: r.Shortest == bind.ShortestAll, Unique: uniq, RelPred: p.and(relPreds), StepRel: stepSlot, NodePred: p.and(nodePred), StepNode: stepNode}
 		if r.Path != nil {
 			n.Path = r.Path.Slot
 		}
@@ -310,6 +320,131 @@ func (b *builder) expand(s *stream, st *state) *stream {
 	s2.bound = clone(s.bound)
 	s2.bound.add(to.Slot, r.Var.Slot)
 	return b.solved(s2, st.step.i, false)
+}
+
+// pathPreds finds the conditions on a shortest path. all(x IN nodes(p) …), none(…) and the same over relationships steer the search; any other condition on
+// the path or its relationships (whole) makes it exhaustive: the shortest path is wanted among those that satisfy it.
+func (b *builder) pathPreds(r *grel) (nodePred []expr.Expr, stepNode Slot, relPred []expr.Expr, stepRel Slot, whole []int) {
+	g := b.g
+	stepNode, stepRel = NoSlot, NoSlot
+	if r.Step != nil {
+		stepRel = r.Step.Slot
+	}
+	path := NoSlot
+	if r.Path != nil {
+		path = r.Path.Slot
+	}
+	isPath := func(e expr.Expr) bool {
+		c, ok := e.(*expr.Col)
+		return ok && c.Slot == path && path != NoSlot
+	}
+	for i := range g.preds {
+		e := g.preds[i].e
+		if path == NoSlot || !reads(e, path) {
+			if !reads(e, r.Var.Slot) {
+				continue
+			}
+		}
+		if u, ok := e.(*expr.Unary); ok && u.Op == expr.OpIsNotNull && isPath(u.X) {
+			continue
+		}
+		q, ok := e.(*expr.Quantifier)
+		if ok && (q.Kind == expr.All || q.Kind == expr.NoneOf) && !hasSubplan(q.Pred) && (path == NoSlot || !reads(q.Pred, path)) && !reads(q.Pred, r.Var.Slot) && b.given(q) {
+			test := q.Pred
+			if q.Kind == expr.NoneOf {
+				test = &expr.Unary{Base: expr.Base{Pos: -1, End: -1, T: expr.TBool}, Op: expr.OpNot, X: test}
+			}
+			rename := func(from, to Slot, t expr.Type) expr.Expr {
+				return bind.RewriteTop(test, func(x expr.Expr) (expr.Expr, bool) {
+					if c, ok := x.(*expr.Col); ok && c.Slot == from {
+						cc := *c
+						cc.Slot, cc.T = to, t
+						return &cc, true
+					}
+					return x, false
+				})
+			}
+			f, isFunc := q.List.(*expr.Func)
+			switch {
+			case isFunc && strings.EqualFold(f.Def.Name, "nodes") && len(f.Args) == 1 && isPath(f.Args[0]):
+				if stepNode == NoSlot {
+					stepNode = g.p.slot("x", NodeID)
+				}
+				nodePred = append(nodePred, rename(q.Slot, stepNode, expr.TNode))
+				continue
+			case isFunc && strings.EqualFold(f.Def.Name, "relationships") && len(f.Args) == 1 && isPath(f.Args[0]) || !isFunc && reads(q.List, r.Var.Slot) && isCol(q.List):
+				if stepRel == NoSlot {
+					stepRel = g.p.slot("x", RelID)
+				}
+				relPred = append(relPred, rename(q.Slot, stepRel, expr.TRel))
+				continue
+			}
+		}
+		whole = append(whole, i)
+	}
+	return
+}
+
+func isCol(e expr.Expr) bool { _, ok := e.(*expr.Col); return ok }
+
+// given reports whether the condition of a quantifier reads only what is solved by now.
+func (b *builder) given(q *expr.Quantifier) bool {
+	g := b.g
+	r := slotSet{}
+	r.reads(q.Pred)
+	for x := range r {
+		if x == q.Slot || g.isHint(x) {
+			continue
+		}
+		if t, ok := g.bySlot[x]; ok && b.done.has(t) {
+			continue
+		}
+		if !g.in.bound[x] && !g.p.hintOfBound(x, g.in.bound) {
+			return false
+		}
+	}
+	return true
+}
+
+// exhaustive plans a shortest path with a condition on the whole of it: of all trails that satisfy it, for each row, a shortest.
+func (b *builder) exhaustive(s *stream, st *state, whole []int) *stream {
+	g, p := b.g, b.g.p
+	r := &g.rels[st.step.i]
+	if r.Shortest == bind.ShortestAll {
+		p.fail(dberr.Compile(dberr.FeatureNotSupported, "", r.Pos, r.End, "a condition on all of a path is not supported with allShortestPaths; conditions on each of its nodes or relationships are"))
+	}
+	rowID := p.slot("row", RowID)
+	arg := &Argument{Base: p.base(1), RowID: rowID}
+	step := NoSlot
+	if r.Step != nil {
+		step = r.Step.Slot
+	}
+	var root Node = &VarExpand{Base: p.base(10), Child: arg, From: r.Left.Slot, To: r.Right.Slot, ToHint: NoSlot, Rels: r.Var.Slot, Types: r.Types, Dir: r.Dir, Min: r.Min, Max: r.Max, Into: true,
+		Unique: b.unique(st.step.i), RelPred: p.and(r.StepPreds), StepRel: step, StepNode: NoSlot, BoundRels: NoSlot}
+	if r.Path != nil {
+		root = &ProjectPath{Base: p.base(10), Child: root, Path: r.Path.Slot, Parts: []PathPart{{Node: r.Left.Slot, Rel: NoSlot, Rels: NoSlot}, {Node: NoSlot, Rel: NoSlot, Rels: r.Var.Slot}, {Node: r.Right.Slot, Rel: NoSlot, Rels: NoSlot}}}
+	}
+	var preds []expr.Expr
+	for _, i := range whole {
+		b.used[i] = true
+		preds = append(preds, p.expr(g.preds[i].e))
+	}
+	root = &Filter{Base: p.base(5), Child: root, Preds: preds}
+	size, ok := expr.Lookup("size")
+	if !ok {
+		panic("plan: no function size")
+	}
+	length := p.slot("length", AnyValue)
+	root = &Project{Base: p.base(5), Child: root, Items: []Item{{Slot: length, Expr: &expr.Func{Base: expr.Base{Pos: -1, End: -1, T: expr.TInt}, Def: size, Args: []expr.Expr{r.Var.Col(-1, -1)}}}}}
+	root = &TopN{Base: p.base(1), Child: root, Keys: []SortKey{{Slot: length}}, Limit: &expr.Const{Base: expr.Base{Pos: -1, End: -1, T: expr.TInt}, V: value.NewInt(1)}, Part: []Slot{rowID}}
+	n := &Apply{Base: p.base(st.card), Left: s.root, Right: root, Kind: Inner, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
+	out := s.with(n)
+	out.bound = clone(s.bound)
+	out.bound.add(r.Var.Slot)
+	if r.Path != nil {
+		out.bound.add(r.Path.Slot)
+	}
+	return b.solved(out, st.step.i, false)
 }
 
 func stablePreds(es []expr.Expr) bool {

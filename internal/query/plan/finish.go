@@ -155,6 +155,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		delete(own, x.StepRel)
 		delete(own, x.StepNode)
 		l.dropHint(own, x.StepRel)
+		l.dropHint(own, x.StepNode)
 		own.add(x.From, x.BoundRels)
 		if x.Into {
 			own.add(x.To)
@@ -167,6 +168,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		delete(own, x.StepRel)
 		delete(own, x.StepNode)
 		l.dropHint(own, x.StepRel)
+		l.dropHint(own, x.StepNode)
 		own.add(x.From, x.To)
 		own.add(x.Unique...)
 	case *ProjectPath:

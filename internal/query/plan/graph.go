@@ -262,6 +262,7 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 		preds = append(preds, m.Where...)
 		g.hints = append(g.hints, m.Hints...)
 	}
+	preds = append(preds, g.boundNodes()...)
 	for _, e := range p.conjuncts(preds) {
 		gp := gpred{e: e, sel: p.selectivity(e), cost: predCost(e)}
 		r := slotSet{}
@@ -286,6 +287,25 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 	}
 	g.components()
 	return g
+}
+
+// boundNodes makes the condition that a bound vertex which no relationship of the pattern touches is not null: (b) matches no null.
+func (g *graph) boundNodes() []expr.Expr {
+	var out []expr.Expr
+	for i := range g.nodes {
+		v := g.nodes[i].v
+		if g.bound.n&(1<<i) == 0 || v.Kind == bind.NodeVar && !g.p.opts[v.Root.Slot] {
+			continue
+		}
+		touched := false
+		for j := range g.rels {
+			touched = touched || g.rels[j].l == i || g.rels[j].r == i
+		}
+		if !touched {
+			out = append(out, &expr.Unary{Base: expr.Base{Pos: -1, End: -1, T: expr.TBool}, Op: expr.OpIsNotNull, X: v.Col(-1, -1)})
+		}
+	}
+	return out
 }
 
 // components numbers the connected parts; what hangs on something bound is part 0.

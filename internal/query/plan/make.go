@@ -12,7 +12,17 @@ import (
 )
 
 // Make plans a bound statement. The result is immutable and may be shared (P1).
-func Make(st *bind.Statement, cat Catalog, opt Options) (*Query, error) {
+func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
+	defer func() {
+		// A refusal deep inside a pattern unwinds by panic(*fault); nothing else is caught here.
+		if r := recover(); r != nil {
+			f, ok := r.(*fault)
+			if !ok {
+				panic(r)
+			}
+			q, err = nil, f.err
+		}
+	}()
 	p := &planner{st: st, cat: cat, opt: opt, vars: map[int]*bind.Var{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
 		part: NoSlot, outer: slotSet{}, opts: slotSet{}, locked: slotSet{}}
 	for _, v := range st.Vars {
@@ -66,6 +76,11 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (*Query, error) {
 	p.finish()
 	return p.q, nil
 }
+
+// fault carries an error up to Make.
+type fault struct{ err error }
+
+func (p *planner) fail(err error) { panic(&fault{err}) }
 
 func never(int) bool { return false }
 

@@ -307,12 +307,12 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 			defs.add(it.Slot, it.Hint)
 		}
 	case *VarExpand:
-		defs.add(n.StepRel, n.To, n.ToHint, n.Rels)
+		defs.add(n.StepRel, n.StepNode, n.To, n.ToHint, n.Rels)
 		if n.StepRel != NoSlot {
 			defs.add(q.Slots[n.StepRel].Hint)
 		}
 	case *ShortestPath:
-		defs.add(n.StepRel)
+		defs.add(n.StepRel, n.StepNode)
 		if n.StepRel != NoSlot {
 			defs.add(q.Slots[n.StepRel].Hint)
 		}
