@@ -39,6 +39,7 @@ type Expected struct {
 type Follow struct {
 	Query    string
 	Expected Expected
+	Accept   []Expected
 }
 
 // UnmarshalJSON notes that something is expected.
@@ -237,7 +238,7 @@ func runOnce(t Target, c *Case, q, when string, params map[string]value.Value, t
 		}
 	}
 	res, err := t.Run(q, params)
-	if err := c.judge(res, err); err != nil {
+	if err := judge(c.Expected, c.Accept, res, err); err != nil {
 		return err
 	}
 	if !then {
@@ -248,19 +249,20 @@ func runOnce(t Target, c *Case, q, when string, params map[string]value.Value, t
 		if !f.Expected.set {
 			f.Expected = Expected{set: true}
 		}
-		if err := f.Expected.judge(res, err); err != nil {
+		if err := judge(f.Expected, f.Accept, res, err); err != nil {
 			return fmt.Errorf("then %d: %w\n      in %s", i, err, clipText(f.Query))
 		}
 	}
 	return nil
 }
 
-func (c *Case) judge(res *Result, err error) error {
-	first := c.Expected.judge(res, err)
+// judge accepts the outcome expected, or any of those that are acceptable too.
+func judge(want Expected, accept []Expected, res *Result, err error) error {
+	first := want.judge(res, err)
 	if first == nil {
 		return nil
 	}
-	for _, a := range c.Accept {
+	for _, a := range accept {
 		if a.judge(res, err) == nil {
 			return nil
 		}
