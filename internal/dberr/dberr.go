@@ -145,6 +145,9 @@ func As(err error) *Error {
 
 // Is reports whether err carries the code.
 func Is(err error, code Code) bool {
+	if err == nil {
+		return false // the common case allocates nothing
+	}
 	var e *Error
 	return errors.As(err, &e) && e.Code == code
 }

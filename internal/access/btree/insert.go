@@ -288,7 +288,7 @@ func (t *Tree) split(ctx context.Context, crit *invariant.Crit, f *buffer.Frame,
 		}
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // a half done change of structure costs others more than the rest of it costs us
+	ctx = context.Background() // not to be cancelled: a half done change of structure costs others more than the rest of it costs us
 	n := node(f.Page())
 	s := splitters.Get().(*splitter)
 	defer splitters.Put(s)
@@ -397,7 +397,7 @@ func copyPage(dst page.Page, src []byte) {
 
 // finish gives the right sibling of left, an exclusively latched page with an incomplete split, its downlink. It consumes left.
 func (t *Tree) finish(ctx context.Context, crit *invariant.Crit, left *buffer.Frame, p *path) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx = context.Background() // not to be cancelled
 	n := node(left.Page())
 	sep := n.sep(0)
 	parent, at, err := t.lockParent(ctx, crit, left, sep, p)
