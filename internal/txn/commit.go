@@ -303,6 +303,10 @@ func (tx *Tx) finish() {
 	tx.wakeAll(true)
 	tx.m.live.Add(-1)
 	tx.joined, tx.files = nil, nil
+	if tx.build != nil {
+		builders.Put(tx.build)
+		tx.build = nil
+	}
 }
 
 // abandon ends a transaction of a poisoned database: its fate is known after the restart, and its locks hide nothing.

@@ -177,13 +177,16 @@ func (tx *Tx) TopXID() XID { return tx.top }
 // Sub returns the number of the current subtransaction: 0 for the transaction itself, growing with each savepoint.
 func (tx *Tx) Sub() uint32 { return tx.subSeq }
 
-// Builder returns a record builder for the transaction's goroutine.
+// Builder returns a record builder for the transaction's goroutine, until the end of the transaction.
 func (tx *Tx) Builder() *wal.Builder {
 	if tx.build == nil {
-		tx.build = wal.NewBuilder()
+		tx.build = builders.Get().(*wal.Builder)
 	}
 	return tx.build
 }
+
+// builders are kept from transaction to transaction for their memory.
+var builders = sync.Pool{New: func() any { return wal.NewBuilder() }}
 
 // XID returns the xid that a write of the current subtransaction carries, assigning it (and its parents') if need be.
 func (tx *Tx) XID() (XID, error) {

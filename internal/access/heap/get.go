@@ -61,7 +61,7 @@ func (g *Getter) at(ctx context.Context, b page.Block) (bool, error) {
 		return false, err
 	}
 	g.f = f
-	g.t.pruneOnRead(f, g.crit)
+	g.t.pruneOnRead(ctx, f, g.crit)
 	return true, nil
 }
 

@@ -15,14 +15,17 @@ import (
 var builders = sync.Pool{New: func() any { return wal.NewBuilder() }}
 
 // pruneOnRead prunes a pinned page that a reader came to, if it is nearly full and something may be gone.
-func (t *Table) pruneOnRead(f *buffer.Frame, c *invariant.Crit) {
+func (t *Table) pruneOnRead(ctx context.Context, f *buffer.Frame, c *invariant.Crit) {
 	f.RLock()
 	p := f.Page()
 	want := !p.IsNew() && p.PruneXID() != 0 && p.ExactFreeSpace() < page.Size/10 && t.ended(txn.XID(p.PruneXID()))
 	f.RUnlock()
 	if want && f.TryCleanup() {
-		t.prune(f, c)
+		n, free := t.prune(f, c), freeOf(p)
 		f.Unlock()
+		if n > 0 {
+			t.fsmRecord(ctx, f.ID().Block, free)
+		}
 	}
 }
 
@@ -63,8 +66,12 @@ func (t *Table) Prune(ctx context.Context, b page.Block) (int, error) {
 	if !f.TryCleanup() {
 		return 0, nil
 	}
-	defer f.Unlock()
-	return t.prune(f, nil), nil
+	n, free := t.prune(f, nil), freeOf(f.Page())
+	f.Unlock()
+	if n > 0 {
+		t.fsmRecord(ctx, b, free)
+	}
+	return n, nil
 }
 
 // prune works under the cleanup lock (H6).

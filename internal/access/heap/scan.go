@@ -110,7 +110,7 @@ func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
 	}
 	defer f.Unpin()
 	if c.off == 0 {
-		c.t.pruneOnRead(f, crit(c.s))
+		c.t.pruneOnRead(ctx, f, crit(c.s))
 	}
 	if c.read(f, max, b) {
 		return c.t.markVisible(ctx, f)
