@@ -228,8 +228,12 @@ func visible(v store.View, r *row) *version {
 	return nil
 }
 
-// live returns the newest version unless the row is deleted. The caller holds the writer's token, so every end is final.
+// live returns the newest version unless the row is deleted, or was never there because its transaction went back. The caller holds the
+// writer's token, so every end is final.
 func live(r *row) *version {
+	if len(r.vers) == 0 {
+		return nil
+	}
 	if x := r.last(); x.end == nil {
 		return x
 	}
