@@ -7,6 +7,7 @@ package qtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,8 @@ type DB struct {
 	Iso   store.Isolation
 
 	newStore func() store.Store
+	reuse    bool // one store, a graph for each Reset
+	graphs   int
 }
 
 // Name of the graph that New makes.
@@ -70,14 +73,35 @@ func New(maker func() store.Store) *DB {
 	return d
 }
 
-// Reset starts again with a new store.
+// On returns an empty graph in a store that serves others too; every Reset drops the graph and makes another one.
+func On(s store.Store) *DB {
+	d := &DB{Store: s, reuse: true}
+	if err := d.Reset(); err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// Reset starts again with a new store, or with On with a new graph.
 func (d *DB) Reset() error {
 	ctx := context.Background()
-	d.Store = d.newStore()
 	d.Exec.Procedures = nil
+	if !d.reuse {
+		d.Store = d.newStore()
+	}
 	tx, err := d.Store.Begin(ctx, store.TxOptions{})
 	if err != nil {
 		return err
+	}
+	if d.reuse {
+		if d.Graph != "" {
+			if err := tx.DropGraph(ctx, d.Graph, true); err != nil {
+				_ = tx.Rollback()
+				return err
+			}
+		}
+		d.graphs++
+		d.Graph = fmt.Sprintf("graph%p_%d", d, d.graphs)
 	}
 	if err := tx.CreateGraph(ctx, d.Graph); err != nil {
 		_ = tx.Rollback()
