@@ -412,14 +412,13 @@ func (s *sumStates) slow(groups []uint32, col *vec.Column, from int) (bool, erro
 	return true, nil
 }
 
-func (s *sumStates) result(env *Env, g int, out *vec.Column) error {
+func (s *sumStates) result(_ *Env, g int, out *vec.Column) error {
 	t := &s.s[g]
 	switch t.kind {
 	case value.Null:
-		switch {
-		case s.avg || env.AGE:
+		if s.avg {
 			out.AppendNull()
-		default:
+		} else {
 			out.AppendWord(value.Int, 0)
 		}
 	case value.Int, value.Float:

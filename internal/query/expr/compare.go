@@ -296,12 +296,11 @@ func (c *comp) chain(e *Chain) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
+	state := c.any()
 	return func(f *frame, b *Batch, sel []uint16, out *vec.Column) (*vec.Column, error) {
-		cols := make([]*vec.Column, len(kids))
-		for i := range kids {
-			if cols[i], err = kids[i].eval(f, b, sel); err != nil {
-				return nil, err
-			}
+		cols, err := evalAll(f, b, sel, kids, state)
+		if err != nil {
+			return nil, err
 		}
 		out.Reset()
 		for i := range count(b, sel) {

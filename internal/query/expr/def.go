@@ -239,7 +239,7 @@ func (c *comp) function(e *Func) (evalFn, error) {
 }
 
 // argError is a TypeError about an argument's value, as conversions raise it.
-func argError(fn string, v value.Value) error {
+func argError(fn string, v value.Value) *dberr.Error {
 	return dberr.New(dberr.TypeError, "%s() does not take %s", fn, KindName(v.Kind())).WithToken("InvalidArgumentValue")
 }
 

@@ -86,6 +86,12 @@ func init() {
 				if n > maxRange {
 					return value.Value{}, dberr.New(dberr.OutOfMemory, "range() would make a list of %d elements", n)
 				}
+				if c.env.Mem != nil && n > 1<<12 { // the list is charged by who keeps it; this is for the making
+					if err := c.env.Mem.Grow(int64(n) * 24); err != nil {
+						return value.Value{}, err
+					}
+					defer c.env.Mem.Grow(-int64(n) * 24)
+				}
 				c.lb.Reset()
 				for i := range int64(n) {
 					c.lb.Add(value.NewInt(start + i*step))

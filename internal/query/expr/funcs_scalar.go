@@ -9,7 +9,6 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
@@ -94,10 +93,10 @@ func init() {
 					return value.Value{}, nil
 				case err != nil:
 					return value.Value{}, err
-				case !ok && c.env.AGE && conv.name != "toString":
-					return value.Value{}, dberr.New(dberr.TypeError, "%s() only supports scalar arguments", name).WithToken("InvalidArgumentValue")
 				case !ok:
-					return value.Value{}, argError(name, a[0])
+					e := argError(name, a[0])
+					e.AGEText = name + "() only supports scalar arguments"
+					return value.Value{}, e
 				}
 				return v, nil
 			}
