@@ -133,7 +133,7 @@ func (d *disk) verify() error {
 // TestCrashPoints crashes a random workload at many calls of the file system. What was acknowledged is there; what was not is
 // there wholly or not at all.
 func TestCrashPoints(t *testing.T) {
-	total := 0
+	total, marked := 0, int64(0)
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		mem := vfs.NewCrashable()
@@ -213,7 +213,7 @@ func TestCrashPoints(t *testing.T) {
 					_, err := d.h.Prune(d.ctx, b)
 					must(t, err)
 				}
-			case 2:
+			case 2, 3, 4:
 				s := d.m.Snapshot()
 				if got := d.all(d.h, s, 0); !maps.Equal(got, acked) {
 					t.Fatalf("seed %d: %d rows, want %d", seed, len(got), len(acked))
@@ -222,6 +222,7 @@ func TestCrashPoints(t *testing.T) {
 			}
 		}
 		must(t, d.verify())
+		marked += d.h.Counters().AllVisibleSet.Load()
 		must(t, d.close())
 		for i, c := range crashes {
 			total++
@@ -243,6 +244,9 @@ func TestCrashPoints(t *testing.T) {
 			d.commit(tx)
 			must(t, d.close())
 		}
+	}
+	if marked == 0 {
+		t.Error("no page was marked all-visible")
 	}
 	t.Logf("%d crashes", total)
 }

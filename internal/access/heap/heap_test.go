@@ -274,12 +274,9 @@ func TestVisibilityMapFollowsChanges(t *testing.T) { // H4
 	e.commit(tx)
 	must(t, e.log.FlushTo(e.log.InsertedLSN()))
 	e.m.Horizon()
-	for range 3 { // hints first, then the mark
-		s := e.m.Snapshot()
-		e.all(h, s, 0)
-		s.Close()
-		e.m.Horizon()
-	}
+	s := e.m.Snapshot()
+	e.all(h, s, 0)
+	s.Close()
 	if ok, err := h.AllVisible(e.ctx, 0); err != nil || !ok {
 		t.Fatalf("not marked: %v, %v", ok, err)
 	}

@@ -47,6 +47,7 @@ type Scan struct {
 	refreshing bool
 	started    bool
 	limited    bool
+	past       txn.XID // ended for every snapshot when the scan began
 	hints      hints
 }
 
@@ -64,6 +65,9 @@ func (c *Scan) Blocks() (next, end page.Block) { return c.next, c.end }
 // Next replaces the contents of b with up to max rows; none means the end.
 func (c *Scan) Next(ctx context.Context, max int, b *Batch) error {
 	b.Reset()
+	if c.past == txn.InvalidXID {
+		c.past = c.t.o.Txns.Horizon().Xmin // also makes hints of what ended lately possible
+	}
 	if !c.started {
 		end, err := c.t.Blocks()
 		if err != nil {
@@ -127,7 +131,8 @@ func (c *Scan) read(f *buffer.Frame, max int, b *Batch) (candidate bool) {
 	if !p.IsNew() {
 		n = p.NumItems()
 	}
-	candidate = n > 0 && p.Flags()&flagAllVisible == 0 && !c.s.Refreshed()
+	// Marking is for pages that are to be written anyway and need no image in the log: a reader must not cost more than it saves.
+	candidate = n > 0 && p.Flags()&flagAllVisible == 0 && !c.s.Refreshed() && f.Dirty() && p.LSN() > c.t.o.Log.RedoLSN()
 	for off := c.off + 1; off <= n; off++ {
 		id := p.ItemID(off)
 		switch id.State() {
@@ -153,7 +158,7 @@ func (c *Scan) read(f *buffer.Frame, max int, b *Batch) (candidate bool) {
 		if got.found {
 			b.add(page.MakeTID(c.next, off), got.tup.row())
 			m := got.tup.mask()
-			candidate = candidate && m&(txn.XminSeen|txn.Frozen) != 0 && m&txn.XmaxNone != 0
+			candidate = candidate && m&txn.XmaxNone != 0 && (m&(txn.XminSeen|txn.Frozen) != 0 || got.tup.xmin() < c.past)
 		} else {
 			candidate = false
 		}

@@ -14,6 +14,7 @@ import (
 // Log is what the heap wants of the write-ahead log.
 type Log interface {
 	Insert(b *wal.Builder) (page.LSN, error)
+	RedoLSN() page.LSN
 }
 
 var _ Log = (*wal.Log)(nil)
