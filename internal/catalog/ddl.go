@@ -200,7 +200,9 @@ func (c *Catalog) DropGraph(ctx context.Context, tx *txn.Tx, cid uint32, g *Grap
 	}
 	for _, l := range g.Labels() {
 		if l != nil && !l.FilesGone() {
-			l.dropFiles(tx)
+			for _, f := range l.Files() {
+				tx.DropAtCommit(f)
+			}
 		}
 	}
 	tx.DropAtCommit(g.Chunks.File())
@@ -211,13 +213,6 @@ func (c *Catalog) DropGraph(ctx context.Context, tx *txn.Tx, cid uint32, g *Grap
 	}
 	tx.Join(&epochBump{c: c})
 	return nil
-}
-
-func (l *Label) dropFiles(tx *txn.Tx) {
-	for _, f := range l.Files() {
-		tx.DropAtCommit(f)
-	}
-	l.filesGone.Store(true) // counts once the end is committed
 }
 
 // DropLabel ends a label whose rows the caller has removed under ACCESS EXCLUSIVE locks. keep says that its heap still holds rows
@@ -242,7 +237,10 @@ func (c *Catalog) DropLabel(ctx context.Context, tx *txn.Tx, cid uint32, l *Labe
 		return err
 	}
 	if !keep {
-		l.dropFiles(tx)
+		for _, f := range l.Files() {
+			tx.DropAtCommit(f)
+		}
+		l.filesGone.Store(true) // counts once the end is committed
 	} else {
 		l.filesGone.Store(false)
 		row, err := c.rowID()

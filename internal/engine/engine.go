@@ -346,3 +346,6 @@ type Stats struct {
 func (db *DB) Stats() Stats {
 	return Stats{Pool: db.pool.Stats(), Log: db.wal.Stats(), Txn: db.txns.Stats(), Checkpoints: db.checkpoints.Load()}
 }
+
+// Pool returns the page cache, for checks and tests.
+func (db *DB) Pool() *buffer.Pool { return db.pool }

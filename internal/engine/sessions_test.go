@@ -212,6 +212,7 @@ func TestUniqueConstraintRace(t *testing.T) {
 		}
 		c.must(c.g.Delete(bg, c.cid, schema.Vertex, ids, nil, false))
 		c.node([]string{"P"}, "email", "a@x")
+		c.must(c.tx.Savepoint("s"))
 		_, err := c.tryNode([]string{"P"}, "email", "a@x")
 		wantCode(t, err, dberr.UniqueViolation)
 		c.rollback()

@@ -49,7 +49,7 @@ func (t *tx) change(ctx context.Context, f func(s *stmt, cid uint32) error) erro
 		return err
 	}
 	defer st.Close()
-	return f(st.(*stmt), cid)
+	return t.failed(f(st.(*stmt), cid))
 }
 
 // changeGraph is change within a graph.

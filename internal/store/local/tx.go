@@ -18,6 +18,8 @@ type tx struct {
 	t    *txn.Tx
 	crit invariant.Crit
 	over bool
+	// broken says that a statement failed half-way: what it did must be undone, by a rollback to a savepoint before it or of everything.
+	broken bool
 
 	locks  map[uint64]uint16 // relation locks held: a bit for each mode
 	hashes int               // MERGE locks held
@@ -53,6 +55,10 @@ func (t *tx) Begin(ctx context.Context) (store.Stmt, error) {
 func (t *tx) Commit(ctx context.Context) error {
 	if err := t.check(); err != nil {
 		return err
+	}
+	if t.broken {
+		_ = t.Rollback()
+		return dberr.New(dberr.InFailedTransaction, "the transaction was rolled back because a statement in it had failed")
 	}
 	if _, err := t.t.Commit(ctx); err != nil {
 		if !t.t.Done() {
@@ -101,7 +107,11 @@ func (t *tx) RollbackTo(name string) error {
 	}
 	clear(t.locks) // those taken since are gone; the others are found held again
 	t.hashes = 0
-	return t.t.RollbackTo(name)
+	if err := t.t.RollbackTo(name); err != nil {
+		return err
+	}
+	t.broken = false
+	return nil
 }
 
 func (t *tx) SetReadOnly(ro bool) { t.t.SetReadOnly(ro) }

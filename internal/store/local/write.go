@@ -130,6 +130,14 @@ func (g *graphView) shapeOf(ctx context.Context, home *catalog.Label, set *catal
 	return s, nil
 }
 
+// failed notes that a statement of the transaction failed half-way.
+func (t *tx) failed(err error) error {
+	if err != nil {
+		t.broken = true
+	}
+	return err
+}
+
 // mayWrite refuses early what the heap would refuse late.
 func (g *graphView) mayWrite() error {
 	t := g.s.tx
@@ -222,6 +230,10 @@ func (g *graphView) enter(ctx context.Context, si shapeIndex, key, whole []byte,
 
 // CreateNodes makes vertices.
 func (g *graphView) CreateNodes(ctx context.Context, cid uint32, labels []schema.LabelID, props []store.PropRow, out *store.Hits) error {
+	return g.s.tx.failed(g.createNodes(ctx, cid, labels, props, out))
+}
+
+func (g *graphView) createNodes(ctx context.Context, cid uint32, labels []schema.LabelID, props []store.PropRow, out *store.Hits) error {
 	if err := g.mayWrite(); err != nil || len(props) == 0 {
 		return err
 	}
@@ -396,6 +408,10 @@ func (g *graphView) show(ctx context.Context, cid uint32, labels []schema.LabelI
 
 // CreateRels makes relationships (rules B3): their ends are locked in the order of ids, and must be there.
 func (g *graphView) CreateRels(ctx context.Context, cid uint32, typ schema.LabelID, start, end []uint64, props []store.PropRow, out *store.Hits) error {
+	return g.s.tx.failed(g.createRels(ctx, cid, typ, start, end, props, out))
+}
+
+func (g *graphView) createRels(ctx context.Context, cid uint32, typ schema.LabelID, start, end []uint64, props []store.PropRow, out *store.Hits) error {
 	if err := g.mayWrite(); err != nil || len(start) == 0 {
 		return err
 	}
@@ -529,6 +545,10 @@ func (g *graphView) again(ctx context.Context, l *catalog.Label, id uint64, hint
 
 // SetProps changes properties.
 func (g *graphView) SetProps(ctx context.Context, cid uint32, e schema.Entity, ids []uint64, hints []store.Hint, rows []store.PropRow) error {
+	return g.s.tx.failed(g.setProps(ctx, cid, e, ids, hints, rows))
+}
+
+func (g *graphView) setProps(ctx context.Context, cid uint32, e schema.Entity, ids []uint64, hints []store.Hint, rows []store.PropRow) error {
 	if err := g.mayWrite(); err != nil {
 		return err
 	}
@@ -554,6 +574,10 @@ func (g *graphView) SetProps(ctx context.Context, cid uint32, e schema.Entity, i
 
 // SetLabels adds and removes labels.
 func (g *graphView) SetLabels(ctx context.Context, cid uint32, ids []uint64, hints []store.Hint, add, remove []schema.LabelID) error {
+	return g.s.tx.failed(g.setLabels(ctx, cid, ids, hints, add, remove))
+}
+
+func (g *graphView) setLabels(ctx context.Context, cid uint32, ids []uint64, hints []store.Hint, add, remove []schema.LabelID) error {
 	if err := g.mayWrite(); err != nil {
 		return err
 	}
@@ -763,6 +787,10 @@ func (g *graphView) enterChanged(ctx context.Context, si shapeIndex, e schema.En
 // Delete deletes entities. With detach the relationships of vertices go with them: those that are seen now, at once; others, which
 // Finish looks for, at the end of the statement.
 func (g *graphView) Delete(ctx context.Context, cid uint32, e schema.Entity, ids []uint64, hints []store.Hint, detach bool) error {
+	return g.s.tx.failed(g.deleteRows(ctx, cid, e, ids, hints, detach))
+}
+
+func (g *graphView) deleteRows(ctx context.Context, cid uint32, e schema.Entity, ids []uint64, hints []store.Hint, detach bool) error {
 	if err := g.mayWrite(); err != nil {
 		return err
 	}
@@ -912,7 +940,9 @@ func (g *graphView) unseen(ctx context.Context, rel uint64, hint store.Hint) (bo
 }
 
 // Finish looks for relationships that deleted vertices left behind, with a snapshot taken now that every vertex is locked.
-func (s *stmt) Finish(ctx context.Context) error {
+func (s *stmt) Finish(ctx context.Context) error { return s.tx.failed(s.finish(ctx)) }
+
+func (s *stmt) finish(ctx context.Context) error {
 	if err := s.tx.check(); err != nil {
 		return err
 	}
