@@ -537,6 +537,16 @@ func (p *printer) describe(n Node) (string, string) {
 		return "ProduceResults", p.names(n.Cols)
 	case *EmptyRows:
 		return "EmptyRows", ""
+	case *External:
+		return "Rows", n.Source.String()
+	case *Values:
+		return "Values", fmt.Sprintf("%d rows", len(n.Rows))
+	case *LoopJoin:
+		names := [...]string{LoopInner: "LoopJoin", LoopLeft: "LoopLeftJoin", LoopRight: "LoopRightJoin", LoopFull: "LoopFullJoin"}
+		if n.Pred == nil {
+			return names[n.Kind], ""
+		}
+		return names[n.Kind], text(n.Pred)
 	}
 	return fmt.Sprintf("%T", n), ""
 }

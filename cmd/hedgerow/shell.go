@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hedgerowdb/hedgerow"
+	"github.com/hedgerowdb/hedgerow/internal/shell"
+)
+
+func shellCommand() *cobra.Command {
+	var data, url, graph, command, format, lang string
+	var files []string
+	var goOn, timing bool
+	cmd := &cobra.Command{
+		Use:   "shell [--data DIR | --url URL] [--graph G] [-c TEXT] [-f FILE] [--format table|csv|json]",
+		Short: "Ask questions at a prompt, or run statements from a file",
+		Long:  "Shell opens a database, or connects to a server; without --data and --url it works in memory. Statements are Cypher; :sql changes that, :help lists the commands.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if data != "" && url != "" {
+				return usage("give --data or --url, not both")
+			}
+			f, err := shell.ParseFormat(format)
+			if err != nil {
+				return usageError{err}
+			}
+			o := shell.Options{Format: f, GoOn: goOn, Timing: timing}
+			switch strings.ToLower(lang) {
+			case "cypher":
+			case "sql":
+				o.Lang = hedgerow.SQL
+			default:
+				return usage("--lang is cypher or sql, not %q", lang)
+			}
+			var b shell.Backend
+			var db *hedgerow.DB
+			switch {
+			case url != "":
+				if b, err = shell.Connect(cmd.Context(), url, graph); err != nil {
+					return err
+				}
+			case data != "":
+				if db, err = hedgerow.Open(data, &hedgerow.Options{Graph: graph}); err != nil {
+					return err
+				}
+				b = shell.NewEmbedded(db, data)
+			default:
+				if db, err = hedgerow.OpenMemory(&hedgerow.Options{Graph: graph}); err != nil {
+					return err
+				}
+				b = shell.NewEmbedded(db, "memory (gone at the end; --data DIR keeps it)")
+			}
+			if db != nil {
+				defer db.Close()
+			}
+			defer b.Close()
+			s := newShell(b, db, o)
+			if command == "" && len(files) == 0 {
+				return quietly(s.Loop(cmd.Context()))
+			}
+			for _, name := range files {
+				text, err := os.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				if err := s.Script(cmd.Context(), string(text)); err != nil {
+					return quietly(err)
+				}
+			}
+			return quietly(s.Script(cmd.Context(), command))
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&data, "data", "", "directory of the database; made if there is none")
+	fl.StringVar(&url, "url", "", "server, as postgres://127.0.0.1:5433")
+	fl.StringVar(&graph, "graph", "", `graph (default "main")`)
+	fl.StringVarP(&command, "command", "c", "", "run these statements and leave")
+	fl.StringArrayVarP(&files, "file", "f", nil, "run the statements of a file and leave")
+	fl.StringVar(&format, "format", "table", "table, csv or json")
+	fl.StringVar(&lang, "lang", "cypher", "language of statements: cypher or sql")
+	fl.BoolVar(&goOn, "continue", false, "go on after a statement that failed")
+	fl.BoolVar(&timing, "timing", false, "print how long statements take")
+	return cmd
+}
+
+// quietly turns the shell's own failure into an exit status without a second message.
+func quietly(err error) error {
+	if errors.Is(err, shell.ErrFailed) {
+		return quietError{err}
+	}
+	return err
+}
+
+func newShell(b shell.Backend, db *hedgerow.DB, o shell.Options) *shell.Shell {
+	o.In, o.Out, o.Err = os.Stdin, os.Stdout, os.Stderr
+	o.Interactive = term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
+	if o.Interactive {
+		o.Timing = true
+		if dir, err := os.UserConfigDir(); err == nil {
+			o.History = filepath.Join(dir, "hedgerow", "history")
+		}
+	}
+	if db != nil {
+		o.Import = func(ctx context.Context, args []string) error {
+			f := loadFlags{arrayDelim: ";"}
+			for _, a := range args {
+				name, _, _ := strings.Cut(a, "=")
+				if strings.Contains(a, "=") && name == strings.ToUpper(name) {
+					f.edges = append(f.edges, a)
+				} else {
+					f.nodes = append(f.nodes, a)
+				}
+			}
+			return f.run(ctx, o.Out, db.Graph(b.Graph()))
+		}
+		o.Sample = func(ctx context.Context, persons int) error {
+			_, err := sample(ctx, db.Graph(b.Graph()), persons)
+			return err
+		}
+	}
+	return shell.New(b, o)
+}

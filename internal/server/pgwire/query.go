@@ -1,0 +1,239 @@
+package pgwire
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/session"
+	"github.com/hedgerowdb/hedgerow/internal/sqltype"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// text checks a statement's text before anybody parses it.
+func (c *conn) checkText(b []byte) (string, error) {
+	switch {
+	case len(b) > maxStatement:
+		return "", errTooLong
+	case bytes.IndexByte(b, 0) >= 0:
+		return "", dberr.New(dberr.ProtocolViolation, "invalid string in message")
+	case !utf8.Valid(b):
+		bad := b
+		for len(bad) > 0 {
+			r, n := utf8.DecodeRune(bad)
+			if r == utf8.RuneError && n <= 1 {
+				break
+			}
+			bad = bad[n:]
+		}
+		return "", dberr.New(dberr.InvalidEncoding, `invalid byte sequence for encoding "UTF8": 0x%02x`, bad[0])
+	}
+	return string(b), nil
+}
+
+// query answers a simple Query: all its statements in one implicit transaction, unless they open a block.
+func (c *conn) query(body []byte) error {
+	body, _ = bytes.CutSuffix(body, []byte{0})
+	text, err := c.checkText(body)
+	c.text = text
+	if err == nil {
+		err = c.statements(text)
+	}
+	if err != nil {
+		if isNet(err) {
+			return err
+		}
+		if err := c.report(err); err != nil {
+			return err
+		}
+	}
+	if err := c.sess.EndImplicit(context.Background()); err != nil {
+		if err := c.report(err); err != nil {
+			return err
+		}
+	}
+	return c.ready()
+}
+
+func isNet(err error) bool {
+	var e interface{ Timeout() bool }
+	return asNet(err, &e)
+}
+
+func (c *conn) statements(text string) error {
+	parts, err := c.sess.Split(text)
+	if err != nil {
+		return err
+	}
+	if len(parts) == 0 {
+		return c.w.send(&pgproto3.EmptyQueryResponse{})
+	}
+	for _, part := range parts {
+		if err := c.statement(part, len(parts)); err != nil {
+			if e := dberr.As(err); e.Pos >= 0 {
+				e.Pos, e.End = e.Pos+part.Offset, e.End+part.Offset
+				return e
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) statement(part session.Text, n int) error {
+	ctx := context.Background()
+	p, err := c.sess.Prepare(ctx, part, nil)
+	if err != nil {
+		return err
+	}
+	c.sess.InMulti(n > 1)
+	stop := c.watch()
+	defer stop()
+	portal, err := c.sess.Bind(ctx, "", p, nil)
+	if err != nil {
+		return err
+	}
+	defer portal.Close()
+	if err := portal.Start(ctx); err != nil {
+		return err
+	}
+	if portal.Copy() != nil {
+		return c.copyOut(ctx, portal)
+	}
+	cols := portal.Columns()
+	if cols != nil {
+		if err := c.rowDescription(cols, nil); err != nil {
+			return err
+		}
+	}
+	if _, err := c.rows(ctx, portal, nil, 0); err != nil {
+		return err
+	}
+	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})
+}
+
+// rows sends up to max rows (0 means all) and reports whether the portal is exhausted.
+func (c *conn) rows(ctx context.Context, p *session.Portal, formats []int16, max int) (done bool, err error) {
+	cols := p.Columns()
+	for n := 0; max == 0 || n < max; n++ {
+		row, err := p.Next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if row == nil {
+			return true, nil
+		}
+		if err := c.dataRow(cols, formats, row); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (c *conn) rowDescription(cols []session.Column, formats []int16) error {
+	m := pgproto3.RowDescription{Fields: make([]pgproto3.FieldDescription, len(cols))}
+	for i, col := range cols {
+		m.Fields[i] = pgproto3.FieldDescription{
+			Name: []byte(clean(col.Name)), DataTypeOID: col.Type.OID, DataTypeSize: col.Type.Len, TypeModifier: -1, Format: format(formats, i),
+		}
+	}
+	return c.w.send(&m)
+}
+
+// format returns the format code of field i: none given means text, one given goes for all.
+func format(codes []int16, i int) int16 {
+	switch {
+	case len(codes) == 0:
+		return 0
+	case len(codes) == 1:
+		return codes[0]
+	case i < len(codes):
+		return codes[i]
+	}
+	return 0
+}
+
+func (c *conn) dataRow(cols []session.Column, formats []int16, row []value.Value) (err error) {
+	w := c.w
+	start := len(w.out)
+	w.out = append(w.out, 'D', 0, 0, 0, 0)
+	w.out = binary.BigEndian.AppendUint16(w.out, uint16(len(row)))
+	for i, v := range row {
+		if v.IsNull() {
+			w.out = append(w.out, 0xFF, 0xFF, 0xFF, 0xFF)
+			continue
+		}
+		at := len(w.out)
+		w.out = append(w.out, 0, 0, 0, 0)
+		if format(formats, i) == 1 {
+			w.out, err = sqltype.AppendBinary(w.out, cols[i].Type, v)
+		} else {
+			w.out, err = c.sess.AppendText(w.out, cols[i].Type, v)
+		}
+		if err != nil {
+			w.out = w.out[:start]
+			return err
+		}
+		binary.BigEndian.PutUint32(w.out[at:], uint32(len(w.out)-at-4))
+	}
+	n := len(w.out) - start - 1
+	if n > maxMessage {
+		w.out = w.out[:start]
+		return dberr.New(dberr.LimitExceeded, "a row of %d bytes does not fit a message", n)
+	}
+	binary.BigEndian.PutUint32(w.out[start+1:], uint32(n))
+	return w.drain()
+}
+
+// copyOut streams a query's rows as COPY data.
+func (c *conn) copyOut(ctx context.Context, p *session.Portal) error {
+	format := p.Copy()
+	cols := p.Columns()
+	codes := make([]uint16, len(cols))
+	var binaryFlag byte
+	if format.Binary {
+		binaryFlag = 1
+		for i := range codes {
+			codes[i] = 1
+		}
+	}
+	if err := c.w.send(&pgproto3.CopyOutResponse{OverallFormat: binaryFlag, ColumnFormatCodes: codes}); err != nil {
+		return err
+	}
+	n := 0
+	line, err := format.Head(nil, cols)
+	if err != nil {
+		return err
+	}
+	for {
+		if len(line) > 0 {
+			if err := c.w.send(&pgproto3.CopyData{Data: line}); err != nil {
+				return err
+			}
+		}
+		row, err := p.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			break
+		}
+		n++
+		if line, err = format.Row(line[:0], cols, row); err != nil {
+			return err
+		}
+	}
+	if line = format.Tail(line[:0]); len(line) > 0 {
+		if err := c.w.send(&pgproto3.CopyData{Data: line}); err != nil {
+			return err
+		}
+	}
+	if err := c.w.send(&pgproto3.CopyDone{}); err != nil {
+		return err
+	}
+	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(p.Tag())})
+}

@@ -1,0 +1,362 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/exec"
+	"github.com/hedgerowdb/hedgerow/internal/sqltype"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// DefaultGraph is the graph of a statement that names none; it is made at first use (rules D2).
+const DefaultGraph = "main"
+
+// Options of a Database. The zero value works.
+type Options struct {
+	Log      *slog.Logger
+	Settings map[string]string // initial settings of every session, over the built-in ones
+	TempDir  string            // where statements spill; "" means the system's directory for temporary files
+	// Checkpoint, if set, is what the CHECKPOINT statement calls.
+	Checkpoint func(context.Context) error
+}
+
+// Database is what sessions share: the store and the plan cache.
+type Database struct {
+	store store.Store
+	opt   Options
+	plans *otter.Cache[planKey, *compiled]
+	temp  exec.Temp
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[*Session]struct{}
+}
+
+// New returns a database over a store.
+func New(st store.Store, opt Options) *Database {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Database{
+		store:    st,
+		opt:      opt,
+		plans:    otter.Must(&otter.Options[planKey, *compiled]{MaximumSize: 1000}),
+		temp:     &tempDir{dir: opt.TempDir},
+		sessions: map[*Session]struct{}{},
+	}
+}
+
+// Client says who opens a session.
+type Client struct {
+	User, Database, Application string
+	Graph                       string // "" means the setting's initial value
+	Language                    Language
+}
+
+// Language is the language of statements whose first word does not decide.
+type Language uint8
+
+const (
+	SQL Language = iota
+	Cypher
+)
+
+// Column is a column of a result.
+type Column struct {
+	Name string
+	Type *sqltype.Type
+}
+
+// Notice is a message beside the result.
+type Notice struct {
+	Severity string // NOTICE, WARNING, INFO
+	Code     string // SQLSTATE
+	Name     string // kind of a statement's notice, as CartesianProduct; "" for others
+	Message  string
+	Detail   string
+	Hint     string
+	Pos, End int // byte span in the statement, or -1
+}
+
+// Session is one client.
+type Session struct {
+	// OnNotice and OnReport, if set, are told of notices and of changes of reported settings.
+	OnNotice func(Notice)
+	OnReport func(name, v string)
+
+	db     *Database
+	client Client
+
+	set   map[string]string // settings that differ from their initial value, by lower-case name
+	local map[string]string // values to go back to at the end of the transaction
+
+	tx        store.Tx
+	txTime    time.Time
+	block     bool // BEGIN was given
+	failed    bool
+	multi     bool // inside a simple Query of several statements
+	isolation store.Isolation
+	points    []string // open savepoints, outermost first
+
+	prepared map[string]*Prepared
+	portals  map[string]*Portal
+
+	ddl          bool   // the open transaction has changed the catalog
+	agePrepared  string // what age_prepare_cypher left for cypher(NULL, NULL)
+	ageGraph     string
+	ageDialect   bool // LOAD 'age' was run
+	cancelled    atomic.Bool
+	cancelMu     sync.Mutex // guards cancelRun
+	cancelRun    context.CancelFunc
+	statementEnd time.Time
+}
+
+// Open starts a session.
+func (db *Database) Open(c Client) *Session {
+	s := &Session{db: db, client: c, set: map[string]string{}, prepared: map[string]*Prepared{}, portals: map[string]*Portal{}}
+	for k, v := range db.opt.Settings {
+		s.set[strings.ToLower(k)] = v
+	}
+	if c.Graph != "" {
+		s.set["hedgerow.graph"] = c.Graph
+	}
+	if c.Application != "" {
+		s.set["application_name"] = c.Application
+	}
+	if c.Language == Cypher {
+		s.set["hedgerow.language"] = "cypher"
+	}
+	db.mu.Lock()
+	db.sessions[s] = struct{}{}
+	db.mu.Unlock()
+	return s
+}
+
+// Close rolls back what is open and ends the session.
+func (s *Session) Close() {
+	s.rollback()
+	s.db.mu.Lock()
+	delete(s.db.sessions, s)
+	s.db.mu.Unlock()
+}
+
+// Sessions returns the number of open sessions.
+func (db *Database) Sessions() int {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return len(db.sessions)
+}
+
+// CancelAll interrupts what every session runs.
+func (db *Database) CancelAll() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for s := range db.sessions {
+		s.Cancel()
+	}
+}
+
+// Cancel interrupts the running statement, if there is one (S1).
+func (s *Session) Cancel() {
+	s.cancelMu.Lock()
+	defer s.cancelMu.Unlock()
+	if s.cancelRun != nil {
+		s.cancelled.Store(true)
+		s.cancelRun()
+	}
+}
+
+// running makes a context that Cancel and the statement timeout end; done must be called.
+func (s *Session) running(ctx context.Context) (run context.Context, done func()) {
+	var cancel context.CancelFunc
+	if ms := s.intSetting("statement_timeout"); ms > 0 {
+		run, cancel = context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
+	} else {
+		run, cancel = context.WithCancel(ctx)
+	}
+	s.cancelled.Store(false)
+	s.cancelMu.Lock()
+	s.cancelRun = cancel
+	s.cancelMu.Unlock()
+	return run, func() {
+		s.cancelMu.Lock()
+		s.cancelRun = nil
+		s.cancelMu.Unlock()
+		cancel()
+	}
+}
+
+// ---- settings ---------------------------------------------------------------------------------------------------------
+
+// Setting returns the current value of a setting, as SHOW prints it; "" if there is none of the name.
+func (s *Session) Setting(name string) string {
+	d, err := findSetting(name)
+	if err != nil {
+		return ""
+	}
+	return d.show(s.raw(d))
+}
+
+func (s *Session) raw(d *setting) string {
+	key := strings.ToLower(d.name)
+	switch key {
+	case "session_authorization":
+		return s.client.User
+	case "transaction_isolation":
+		if s.tx != nil || s.block {
+			return isolationText(s.isolation)
+		}
+		return s.raw(settings["default_transaction_isolation"])
+	}
+	if v, ok := s.set[key]; ok {
+		return v
+	}
+	return d.initial
+}
+
+func (s *Session) intSetting(name string) int64 {
+	n, _ := strconv.ParseInt(s.raw(settings[name]), 10, 64)
+	return n
+}
+
+func (s *Session) boolSetting(name string) bool { return s.raw(settings[name]) == "on" }
+
+// Set changes a setting for the session, or with local until the end of the transaction.
+func (s *Session) Set(name, v string, local bool) error {
+	d, err := findSetting(name)
+	if err != nil {
+		return err
+	}
+	key := strings.ToLower(d.name)
+	if v, err = d.check(v); err != nil {
+		return err
+	}
+	switch key {
+	case "transaction_isolation":
+		return s.setIsolation(v)
+	case "transaction_read_only":
+		if s.tx != nil {
+			s.tx.SetReadOnly(v == "on")
+		}
+	case "synchronous_commit":
+		if s.tx != nil {
+			s.tx.SetAsync(v == "off")
+		}
+	}
+	s.remember(key, local)
+	s.set[key] = v
+	s.reportSetting(d)
+	return nil
+}
+
+// remember keeps the value that the end of the transaction, or its rollback, brings back. As a rollback undoes SET too, every change
+// inside a transaction is remembered; a commit forgets those that were not local.
+func (s *Session) remember(key string, local bool) {
+	if !local && !s.block {
+		return
+	}
+	if s.local == nil {
+		s.local = map[string]string{}
+	}
+	mark := key
+	if !local {
+		mark = "\x00" + key // undone by a rollback only
+	}
+	if _, ok := s.local[mark]; !ok {
+		old, had := s.set[key]
+		if !had {
+			old = "\x00"
+		}
+		s.local[mark] = old
+	}
+}
+
+func (s *Session) restoreLocals(committed bool) {
+	for mark, old := range s.local {
+		key, undoOnly := strings.CutPrefix(mark, "\x00")
+		if undoOnly && committed {
+			continue
+		}
+		if old == "\x00" {
+			delete(s.set, key)
+		} else {
+			s.set[key] = old
+		}
+		if d := settings[key]; d != nil {
+			s.reportSetting(d)
+		}
+	}
+	s.local = nil
+}
+
+// Reset brings a setting back to its initial value; "all" means every one.
+func (s *Session) Reset(name string) error {
+	if strings.EqualFold(name, "all") {
+		for key := range s.set {
+			delete(s.set, key)
+			if d := settings[key]; d != nil {
+				s.reportSetting(d)
+			}
+		}
+		return nil
+	}
+	d, err := findSetting(name)
+	if err != nil {
+		return err
+	}
+	if d.kind == internalSetting {
+		return dberr.New(dberr.InvalidParameterValue, "parameter %q cannot be changed", d.name)
+	}
+	s.remember(strings.ToLower(d.name), false)
+	delete(s.set, strings.ToLower(d.name))
+	s.reportSetting(d)
+	return nil
+}
+
+// Startup sets a parameter of a connection's first message; it becomes what RESET goes back to.
+func (s *Session) Startup(name, v string) error {
+	if strings.EqualFold(name, "datestyle") || strings.EqualFold(name, "timezone") {
+		v = strings.Trim(v, `"'`)
+	}
+	return s.Set(name, v, false)
+}
+
+func (s *Session) reportSetting(d *setting) {
+	if s.OnReport == nil {
+		return
+	}
+	for _, name := range Reported {
+		if name == d.name {
+			s.OnReport(name, d.show(s.raw(d)))
+		}
+	}
+}
+
+func (s *Session) notice(severity, code, format string) {
+	s.Notify(Notice{Severity: severity, Code: code, Message: format, Pos: -1, End: -1})
+}
+
+// Notify hands a notice to the client.
+func (s *Session) Notify(n Notice) {
+	if s.OnNotice != nil && !(s.raw(settings["client_min_messages"]) == "error") &&
+		!(n.Severity == "NOTICE" && s.raw(settings["client_min_messages"]) == "warning") {
+		s.OnNotice(n)
+	}
+}
+
+// AppendText appends a value in its type's text form under the session's settings.
+func (s *Session) AppendText(dst []byte, t *sqltype.Type, v value.Value) ([]byte, error) {
+	if t == sqltype.Agtype && (s.ageDialect || s.boolSetting("hedgerow.agtype_plain")) {
+		return value.AppendAgtypeOptions(dst, v, value.TextOptions{Plain: true}), nil
+	}
+	return sqltype.AppendText(dst, t, v)
+}

@@ -1,0 +1,218 @@
+package session
+
+import (
+	"context"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
+	"github.com/hedgerowdb/hedgerow/internal/lang/sql"
+	"github.com/hedgerowdb/hedgerow/internal/sqltype"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+const maxText = 16 << 20 // bytes of a statement's text (rules C12)
+
+// Text is one statement of a text.
+type Text struct {
+	Text   string
+	Offset int // byte offset in the whole text
+	Lang   Language
+}
+
+// Split cuts a text into statements. The language of each is decided by its first words, and that language's lexer finds its end (rules D3).
+func (s *Session) Split(text string) ([]Text, error) {
+	lang := SQL
+	if s.raw(settings["hedgerow.language"]) == "cypher" {
+		lang = Cypher
+	}
+	return s.SplitAs(text, lang)
+}
+
+// SplitAs is Split with the language of statements whose first word does not decide.
+func (s *Session) SplitAs(text string, lang Language) ([]Text, error) {
+	if len(text) > maxText {
+		return nil, dberr.New(dberr.LimitExceeded, "statement text is longer than %d bytes", maxText).
+			WithHint("Send the data as parameters, or load it with hedgerow load.")
+	}
+	var out []Text
+	for at := 0; ; {
+		l := languageAt(text[at:], lang)
+		var start, stop, next int
+		var ok bool
+		if l == Cypher {
+			var span cypher.Span
+			span, next, ok = cypher.NextStatement(text, at, cypher.Cypher)
+			start, stop = span.Pos(), span.End()
+		} else {
+			var span sql.Span
+			span, next, ok = sql.NextStatement(text, at)
+			start, stop = span.Pos(), span.End()
+		}
+		if !ok {
+			return out, nil
+		}
+		out = append(out, Text{Text: text[start:stop], Offset: start, Lang: l})
+		at = next
+	}
+}
+
+// languageAt decides the language of the statement at the beginning of a text.
+func languageAt(text string, def Language) Language {
+	var words [3]string
+	w := words[:cypher.FirstWords(text, words[:])]
+	word := func(i int) string {
+		if i < len(w) {
+			return w[i]
+		}
+		return ""
+	}
+	i := 0
+	if word(0) == "EXPLAIN" {
+		i = 1
+		if word(1) == "ANALYZE" || word(1) == "VERBOSE" {
+			i = 2
+		}
+	}
+	switch word(i) {
+	case "BEGIN", "START", "COMMIT", "END", "ABORT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "RESET", "DISCARD", "DEALLOCATE", "PREPARE", "EXECUTE",
+		"DECLARE", "FETCH", "MOVE", "CLOSE", "COPY", "LISTEN", "UNLISTEN", "NOTIFY", "VACUUM", "ANALYZE", "SELECT", "VALUES", "TABLE", "INSERT", "UPDATE", "CHECKPOINT", "TRUNCATE", "GRANT", "REVOKE", "ALTER":
+		return SQL
+	case "MATCH", "OPTIONAL", "UNWIND", "RETURN", "PROFILE", "CYPHER", "FOREACH", "USE":
+		return Cypher
+	case "LOAD":
+		if word(i+1) == "CSV" {
+			return Cypher
+		}
+		return SQL
+	case "SHOW":
+		switch word(i + 1) {
+		case "INDEX", "INDEXES", "CONSTRAINT", "CONSTRAINTS", "FUNCTION", "FUNCTIONS", "PROCEDURE", "PROCEDURES", "DATABASE", "DATABASES",
+			"TRANSACTION", "TRANSACTIONS", "SETTINGS", "RANGE", "UNIQUE", "UNIQUENESS", "BUILT", "HOME", "DEFAULT", "LABELS":
+			return Cypher
+		}
+		return SQL
+	case "CREATE":
+		switch word(i + 1) {
+		case "CONSTRAINT":
+			return Cypher
+		case "RANGE", "POINT", "FULLTEXT", "VECTOR", "LOOKUP":
+			return Cypher
+		case "TEXT":
+			if word(i+2) == "INDEX" {
+				return Cypher
+			}
+			return SQL
+		case "INDEX":
+			if cypherIndex(text) {
+				return Cypher
+			}
+			return SQL
+		case "TABLE", "VIEW", "SCHEMA", "EXTENSION", "UNIQUE", "SEQUENCE", "TEMP", "TEMPORARY", "FUNCTION", "ROLE", "USER", "DATABASE", "TYPE":
+			return SQL
+		}
+		return def
+	case "DROP":
+		switch word(i + 1) {
+		case "CONSTRAINT":
+			return Cypher
+		case "TABLE", "VIEW", "SCHEMA", "EXTENSION", "SEQUENCE":
+			return SQL
+		}
+		return def
+	case "WITH", "MERGE", "DELETE", "CALL", "DETACH", "FINISH", "REMOVE":
+		return def
+	case "":
+		return def
+	}
+	return def
+}
+
+// cypherIndex tells Cypher's CREATE INDEX … FOR … from SQL's CREATE INDEX … ON.
+func cypherIndex(text string) bool {
+	var words [12]string
+	for _, w := range words[:cypher.FirstWords(text, words[:])] {
+		switch w {
+		case "FOR":
+			return true
+		case "ON":
+			return false
+		}
+	}
+	return true
+}
+
+// Prepare parses and binds one statement. types are those of $1 … $n that the client declared; nil ones are inferred.
+func (s *Session) Prepare(ctx context.Context, t Text, types []*sqltype.Type) (*Prepared, error) {
+	p := &Prepared{Text: t.Text}
+	if t.Text == "" {
+		return p, nil
+	}
+	if t.Lang == Cypher {
+		return s.prepareCypher(ctx, t.Text, types)
+	}
+	return s.prepareSQL(ctx, t.Text, types)
+}
+
+// Start prepares and starts a statement for the embedded API: named parameters for Cypher, args for $1 … $n.
+func (s *Session) Start(ctx context.Context, text string, lang Language, named map[string]value.Value, args []value.Value) (*Portal, error) {
+	parts, err := s.SplitAs(text, lang)
+	if err != nil {
+		return nil, err
+	}
+	switch len(parts) {
+	case 0:
+		return nil, dberr.New(dberr.Syntax, "there is no statement in the text").WithToken("UnexpectedSyntax")
+	case 1:
+	default:
+		return nil, dberr.New(dberr.Syntax, "the text holds %d statements, and one is allowed here", len(parts)).
+			At(parts[1].Offset, parts[1].Offset+len(parts[1].Text)).WithHint("Exec and the shell run several.")
+	}
+	shift := func(err error) error {
+		if e := dberr.As(err); e != nil && e.Pos >= 0 {
+			e.Pos, e.End = e.Pos+parts[0].Offset, e.End+parts[0].Offset
+			return e
+		}
+		return err
+	}
+	var types []*sqltype.Type
+	for _, a := range args {
+		types = append(types, typeOf(a))
+	}
+	p, err := s.Prepare(ctx, parts[0], types)
+	if err != nil {
+		return nil, shift(err)
+	}
+	if c, ok := p.command.(*cypherCommand); ok {
+		if args, err = c.arguments(named, args); err != nil {
+			return nil, err
+		}
+	} else if len(args) != len(p.params) {
+		return nil, dberr.New(dberr.MissingParameter, "the statement has %d parameters, %d were given", len(p.params), len(args))
+	}
+	portal, err := s.Bind(ctx, "", p, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := portal.Start(ctx); err != nil {
+		portal.Close()
+		return nil, shift(err)
+	}
+	return portal, nil
+}
+
+// typeOf returns the SQL type that a Go argument's value is declared with.
+func typeOf(v value.Value) *sqltype.Type {
+	switch v.Kind() {
+	case value.Bool:
+		return sqltype.Bool
+	case value.Int:
+		return sqltype.Int8
+	case value.Float:
+		return sqltype.Float8
+	case value.Bytes:
+		return sqltype.Bytea
+	case value.List, value.Map, value.Node, value.Rel, value.Path:
+		return sqltype.Agtype
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+)
+
+// Status is the transaction state as PostgreSQL's ReadyForQuery gives it: I idle, T in a block, E in a failed block.
+func (s *Session) Status() byte {
+	switch {
+	case !s.block:
+		return 'I'
+	case s.failed:
+		return 'E'
+	}
+	return 'T'
+}
+
+func isolationText(i store.Isolation) string {
+	switch i {
+	case store.RepeatableRead:
+		return "repeatable read"
+	case store.Serializable:
+		return "serializable"
+	}
+	return "read committed"
+}
+
+func parseIsolation(v string) store.Isolation {
+	switch v {
+	case "repeatable read":
+		return store.RepeatableRead
+	case "serializable":
+		return store.Serializable
+	}
+	return store.ReadCommitted
+}
+
+func (s *Session) setIsolation(v string) error {
+	if s.tx != nil {
+		return dberr.New(dberr.ActiveTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+	}
+	s.isolation = parseIsolation(v)
+	return nil
+}
+
+// need returns the open transaction, or begins one (S2).
+func (s *Session) need(ctx context.Context) (store.Tx, error) {
+	if s.failed {
+		return nil, dberr.New(dberr.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	if s.tx != nil {
+		return s.tx, nil
+	}
+	if !s.block {
+		s.isolation = parseIsolation(s.raw(settings["default_transaction_isolation"]))
+	}
+	tx, err := s.db.store.Begin(ctx, store.TxOptions{
+		Isolation: s.isolation,
+		ReadOnly:  s.boolSetting("transaction_read_only") || !s.block && s.boolSetting("default_transaction_read_only"),
+		Async:     s.raw(settings["synchronous_commit"]) == "off",
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.tx, s.txTime = tx, time.Now()
+	return tx, nil
+}
+
+// Modes are the options of BEGIN.
+type Modes struct {
+	Isolation string // "" means the default
+	ReadOnly  *bool
+}
+
+// Begin opens a block.
+func (s *Session) Begin(m Modes) error {
+	if s.block {
+		if s.failed {
+			return dberr.New(dberr.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+		}
+		s.notice("WARNING", "25001", "there is already a transaction in progress")
+		return nil
+	}
+	if s.tx == nil {
+		s.isolation = parseIsolation(s.raw(settings["default_transaction_isolation"]))
+		if m.Isolation != "" {
+			s.isolation = parseIsolation(m.Isolation)
+		}
+	}
+	s.block = true
+	readOnly := s.boolSetting("default_transaction_read_only")
+	if m.ReadOnly != nil {
+		readOnly = *m.ReadOnly
+	}
+	if readOnly {
+		if s.tx != nil {
+			s.tx.SetReadOnly(true)
+		}
+		s.remember("transaction_read_only", true)
+		s.set["transaction_read_only"] = "on"
+	}
+	return nil
+}
+
+// Commit ends the block, or the implicit transaction. rolledBack tells that the transaction had failed and was undone instead.
+func (s *Session) Commit(ctx context.Context) (rolledBack bool, err error) {
+	if !s.block && s.tx == nil {
+		s.notice("WARNING", "25P01", "there is no transaction in progress")
+		return false, nil
+	}
+	if s.failed {
+		s.rollback()
+		return true, nil
+	}
+	return false, s.commit(ctx)
+}
+
+func (s *Session) commit(ctx context.Context) error {
+	s.closePortals()
+	tx := s.tx
+	s.tx, s.block, s.failed, s.ddl, s.points = nil, false, false, false, nil
+	if tx == nil {
+		s.restoreLocals(true)
+		return nil
+	}
+	if err := tx.Commit(ctx); err != nil {
+		tx.Rollback()
+		s.restoreLocals(false)
+		return err
+	}
+	s.restoreLocals(true)
+	return nil
+}
+
+// Rollback ends the block and undoes it.
+func (s *Session) Rollback() {
+	if !s.block && s.tx == nil {
+		s.notice("WARNING", "25P01", "there is no transaction in progress")
+	}
+	s.rollback()
+}
+
+func (s *Session) rollback() {
+	s.closePortals()
+	if s.tx != nil {
+		if err := s.tx.Rollback(); err != nil {
+			s.db.opt.Log.Error("rollback failed", "error", err)
+		}
+	}
+	s.tx, s.block, s.failed, s.ddl, s.points = nil, false, false, false, nil
+	s.restoreLocals(false)
+}
+
+// Fail tells the session that a statement ended with an error (S2, S3).
+func (s *Session) Fail() {
+	if s.block {
+		s.closePortals()
+		s.failed = true
+		return
+	}
+	s.rollback()
+}
+
+// Abort is Fail after a panic: nothing of the statement is trusted.
+func (s *Session) Abort() { s.Fail() }
+
+// EndImplicit commits the implicit transaction, if one is open and no block is.
+func (s *Session) EndImplicit(ctx context.Context) error {
+	s.multi = false
+	if s.block {
+		return nil
+	}
+	if s.tx == nil {
+		s.closePortals()
+		return nil
+	}
+	return s.commit(ctx)
+}
+
+// InMulti tells the session whether the statements that follow share one implicit transaction.
+func (s *Session) InMulti(on bool) { s.multi = on }
+
+// Savepoint, Release and RollbackTo work inside a block.
+func (s *Session) Savepoint(ctx context.Context, name string) error {
+	if !s.block {
+		return dberr.New(dberr.NoActiveTransaction, "SAVEPOINT can only be used in transaction blocks")
+	}
+	tx, err := s.need(ctx)
+	if err != nil {
+		return err
+	}
+	if err := tx.Savepoint(name); err != nil {
+		return err
+	}
+	s.points = append(s.points, name)
+	return nil
+}
+
+func (s *Session) findPoint(name, verb string) (int, error) {
+	if !s.block {
+		return 0, dberr.New(dberr.NoActiveTransaction, "%s can only be used in transaction blocks", verb)
+	}
+	for i := len(s.points) - 1; i >= 0; i-- {
+		if s.points[i] == name {
+			return i, nil
+		}
+	}
+	return 0, dberr.New(dberr.InvalidSavepoint, "savepoint %q does not exist", name)
+}
+
+func (s *Session) Release(ctx context.Context, name string) error {
+	if s.failed {
+		_, err := s.need(ctx)
+		return err
+	}
+	i, err := s.findPoint(name, "RELEASE SAVEPOINT")
+	if err != nil {
+		return err
+	}
+	if err := s.tx.Release(name); err != nil {
+		return err
+	}
+	s.points = s.points[:i]
+	return nil
+}
+
+func (s *Session) RollbackTo(name string) error {
+	i, err := s.findPoint(name, "ROLLBACK TO SAVEPOINT")
+	if err != nil {
+		return err
+	}
+	s.closePortals()
+	if err := s.tx.RollbackTo(name); err != nil {
+		return err
+	}
+	s.points = s.points[:i+1]
+	s.failed = false
+	return nil
+}

@@ -1,0 +1,289 @@
+package hedgerow
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+	"strings"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/session"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// Params are a statement's parameters by name, without the dollar.
+type Params map[string]any
+
+// Notice is something worth knowing about a statement, such as a label that does not exist.
+type Notice struct {
+	Code    string // as UnknownLabel, CartesianProduct
+	Message string
+	Hint    string
+}
+
+// Result is what a statement changed.
+type Result struct {
+	NodesCreated, NodesDeleted                 int64
+	RelationshipsCreated, RelationshipsDeleted int64
+	PropertiesSet, LabelsAdded, LabelsRemoved  int64
+	IndexesAdded, IndexesRemoved               int64
+	ConstraintsAdded, ConstraintsRemoved       int64
+}
+
+func (r *Result) add(o Result) {
+	a, b := reflect.ValueOf(r).Elem(), reflect.ValueOf(o)
+	for i := range a.NumField() {
+		a.Field(i).SetInt(a.Field(i).Int() + b.Field(i).Int())
+	}
+}
+
+// Changed reports whether anything was changed.
+func (r Result) Changed() bool { return r != Result{} }
+
+// String prints the counters that are not zero, as "Created 2 nodes, set 3 properties".
+func (r Result) String() string {
+	var parts []string
+	say := func(verb string, n int64, one, many string) {
+		if n == 1 {
+			parts = append(parts, fmt.Sprintf("%s 1 %s", verb, one))
+		} else if n != 0 {
+			parts = append(parts, fmt.Sprintf("%s %d %s", verb, n, many))
+		}
+	}
+	say("created", r.NodesCreated, "node", "nodes")
+	say("deleted", r.NodesDeleted, "node", "nodes")
+	say("created", r.RelationshipsCreated, "relationship", "relationships")
+	say("deleted", r.RelationshipsDeleted, "relationship", "relationships")
+	say("set", r.PropertiesSet, "property", "properties")
+	say("added", r.LabelsAdded, "label", "labels")
+	say("removed", r.LabelsRemoved, "label", "labels")
+	say("added", r.IndexesAdded, "index", "indexes")
+	say("removed", r.IndexesRemoved, "index", "indexes")
+	say("added", r.ConstraintsAdded, "constraint", "constraints")
+	say("removed", r.ConstraintsRemoved, "constraint", "constraints")
+	s := strings.Join(parts, ", ")
+	if s != "" {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s
+}
+
+// Rows streams a statement's result.
+type Rows struct {
+	ctx     context.Context
+	text    string
+	s       *session.Session
+	portal  *session.Portal
+	names   []string
+	row     []value.Value
+	held    [][]value.Value // a result kept because its transaction is over
+	holding bool
+	err     error
+	closed  bool
+	end     func(ok bool) error
+	notices []Notice
+	result  Result
+}
+
+// start runs a statement in a session and returns its rows.
+func start(ctx context.Context, s *session.Session, text string, lang session.Language, params Params, args []any) (*Rows, error) {
+	r := &Rows{ctx: ctx, text: text, s: s}
+	s.OnNotice = func(n session.Notice) {
+		r.notices = append(r.notices, Notice{Code: n.Name, Message: n.Message, Hint: n.Hint})
+	}
+	named, err := toParams(params)
+	if err != nil {
+		return nil, err
+	}
+	positional := make([]value.Value, len(args))
+	for i, a := range args {
+		if positional[i], err = toValue(a); err != nil {
+			return nil, err
+		}
+	}
+	if r.portal, err = s.Start(ctx, text, lang, named, positional); err != nil {
+		return nil, err
+	}
+	for _, c := range r.portal.Columns() {
+		r.names = append(r.names, c.Name)
+	}
+	return r, nil
+}
+
+// buffer reads the whole result, so that its transaction can end.
+func (r *Rows) buffer(ctx context.Context) error {
+	r.holding = true
+	for {
+		row, err := r.portal.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			return nil
+		}
+		kept := make([]value.Value, len(row))
+		for i, v := range row {
+			kept[i] = v.Clone()
+		}
+		r.held = append(r.held, kept)
+	}
+}
+
+// Columns returns the names of the columns; none if the statement has no result.
+func (r *Rows) Columns() []string { return r.names }
+
+// Next moves to the next row. It returns false at the end and after an error, and closes the rows then.
+func (r *Rows) Next() bool {
+	if r.closed || r.err != nil {
+		return false
+	}
+	if r.holding {
+		if len(r.held) == 0 {
+			r.Close()
+			return false
+		}
+		r.row, r.held = r.held[0], r.held[1:]
+		return true
+	}
+	row, err := r.portal.Next(r.ctx)
+	if err != nil {
+		r.err = publicError(err, r.text)
+		r.close(false)
+		return false
+	}
+	if row == nil {
+		r.Close()
+		return false
+	}
+	r.row = row
+	return true
+}
+
+// Err returns the error that ended the rows, if one did.
+func (r *Rows) Err() error { return r.err }
+
+// Close ends the rows; idempotent. For a statement outside a transaction it commits, which is when an error may show.
+func (r *Rows) Close() error {
+	r.close(true)
+	return r.err
+}
+
+func (r *Rows) close(ok bool) {
+	if r.closed {
+		return
+	}
+	r.closed = true
+	sum := r.portal.Summary()
+	r.result = Result{
+		NodesCreated: sum.NodesCreated, NodesDeleted: sum.NodesDeleted, RelationshipsCreated: sum.RelsCreated, RelationshipsDeleted: sum.RelsDeleted,
+		PropertiesSet: sum.PropsSet, LabelsAdded: sum.LabelsAdded, LabelsRemoved: sum.LabelsRemoved, IndexesAdded: sum.IndexesAdded,
+		IndexesRemoved: sum.IndexesRemoved, ConstraintsAdded: sum.ConstraintsAdded, ConstraintsRemoved: sum.ConstraintsRemoved,
+	}
+	r.portal.Close()
+	if err := r.end(ok); err != nil && r.err == nil {
+		r.err = publicError(err, r.text)
+	}
+}
+
+// Result returns what the statement changed; it is complete once the rows are closed.
+func (r *Rows) Result() Result { return r.result }
+
+// Notices returns what is worth knowing about the statement.
+func (r *Rows) Notices() []Notice { return r.notices }
+
+// Plan returns the plan that EXPLAIN or PROFILE asked for, drawn as a tree; "" for other statements.
+func (r *Rows) Plan() string { return r.portal.Plan() }
+
+// Row is one row of a result.
+type Row struct {
+	names  []string
+	values []any
+}
+
+// Get returns the value of a column, nil if it is null or there is no such column.
+func (r Row) Get(name string) any {
+	for i, n := range r.names {
+		if n == name {
+			return r.values[i]
+		}
+	}
+	return nil
+}
+
+// Columns and Values return the row's names and values in order.
+func (r Row) Columns() []string { return r.names }
+func (r Row) Values() []any     { return r.values }
+
+// Row returns the current row.
+func (r *Rows) Row() Row {
+	vals := make([]any, len(r.row))
+	for i, v := range r.row {
+		vals[i] = fromValue(v)
+	}
+	return Row{names: r.names, values: vals}
+}
+
+// All iterates over the rows and closes them. An error comes last, with a zero Row.
+func (r *Rows) All() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		defer r.Close()
+		for r.Next() {
+			if !yield(r.Row(), nil) {
+				return
+			}
+		}
+		if err := r.Close(); err != nil {
+			yield(Row{}, err)
+		}
+	}
+}
+
+// Scan copies the current row into variables, one a column: pointers to int, int64, float64, string, bool, []byte, time.Time, slices, maps,
+// structs (see [Collect]), Node, Relationship, Path, or any. A null needs a pointer to a pointer or to any, else it is the zero value.
+func (r *Rows) Scan(dest ...any) error {
+	if len(dest) != len(r.row) {
+		return publicError(dberr.New(dberr.InvalidParameterValue, "Scan got %d variables for %d columns", len(dest), len(r.row)), "")
+	}
+	for i, d := range dest {
+		p := reflect.ValueOf(d)
+		if p.Kind() != reflect.Pointer || p.IsNil() {
+			return publicError(dberr.New(dberr.InvalidParameterValue, "Scan needs pointers, got %T for column %q", d, r.names[i]), "")
+		}
+		if err := assign(p.Elem(), fromValue(r.row[i])); err != nil {
+			return publicError(dberr.New(dberr.CannotCoerce, "column %q: %v", r.names[i], err), "")
+		}
+	}
+	return nil
+}
+
+// Collect reads all rows into a slice and closes them. T is a struct, whose fields are filled by column name (tag `hedgerow:"name"`, else
+// the field's name, without regard to case), or anything that Scan takes, for a result of one column.
+func Collect[T any](r *Rows) ([]T, error) {
+	defer r.Close()
+	var out []T
+	for r.Next() {
+		var t T
+		v := reflect.ValueOf(&t).Elem()
+		var err error
+		if v.Kind() == reflect.Struct && !isValueStruct(v.Type()) {
+			m := make(map[string]any, len(r.names))
+			for i, n := range r.names {
+				m[n] = fromValue(r.row[i])
+			}
+			err = assign(v, m)
+		} else if len(r.row) != 1 {
+			err = fmt.Errorf("a row of %d columns does not fit a %T", len(r.row), t)
+		} else {
+			err = assign(v, fromValue(r.row[0]))
+		}
+		if err != nil {
+			return out, publicError(dberr.New(dberr.CannotCoerce, "%v", err), "")
+		}
+		out = append(out, t)
+	}
+	return out, r.Close()
+}
+
+// JSON returns column i of the current row as JSON. Ids are strings; see the HTTP reference for values that JSON has no form for.
+func (r *Rows) JSON(i int) string { return string(value.AppendJSON(nil, r.row[i])) }
