@@ -101,6 +101,9 @@ func TestDeadlockThroughXIDsAndGroups(t *testing.T) { // B7
 	sys := e.m.BeginSystem(a, TxOptions{})
 	e.must(a.LockRelation(e.ctx, 8, Exclusive))
 	e.must(sys.LockRelation(e.ctx, 8, Exclusive)) // no conflict within the group
+	if err := sys.WaitXID(e.ctx, xa); !dberr.Is(err, dberr.Deadlock) {
+		t.Fatalf("waiting for the caller: %v", err)
+	}
 	// The system transaction waits for b, so its caller a does; b waits for a's xid.
 	one := async(func() error { return sys.LockRelation(e.ctx, 9, Share) })
 	blocked(t, one)

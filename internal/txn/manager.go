@@ -194,9 +194,18 @@ func (m *Manager) owner(x XID) *Tx {
 // then on. tx is who waits.
 func (m *Manager) WaitXID(ctx context.Context, tx *Tx, x XID) error {
 	for {
+		if err := m.opts.Fate.Err(); err != nil {
+			return err // a commit that the log did not take never ends
+		}
 		on := m.owner(x)
-		if on == nil || on.group == tx.group {
+		if on == nil {
 			return nil
+		}
+		if on.group == tx.group {
+			if on == tx {
+				return nil
+			}
+			return dberr.New(dberr.Deadlock, "a transaction would wait for its own caller")
 		}
 		on.waitMu.Lock()
 		if w, ok := m.words.load(x); !ok || on.ended || m.rolledBack(w) {
