@@ -1272,6 +1272,16 @@ func (g *graph) indexLeaf(s *state, i int, ix *schema.Index, tests []keyTest) *l
 	if len(lf.eq) == 0 && lf.lower == nil && lf.upper == nil && lf.prefix == nil {
 		return nil
 	}
+	// An entity that lacks one of the keys is not in the index (rules B13): every key must be known to be there.
+	for _, key := range ix.KeyNames[len(lf.eq):] {
+		found := false
+		for t := range tests {
+			found = found || tests[t].key == key
+		}
+		if !found {
+			return nil
+		}
+	}
 	if full {
 		if d := p.cat.Distinct(ix.ID); d > 0 {
 			rows = p.labelCount(ix.LabelName) / d * probes
