@@ -287,3 +287,44 @@ func Collect[T any](r *Rows) ([]T, error) {
 
 // JSON returns column i of the current row as JSON. Ids are strings; see the HTTP reference for values that JSON has no form for.
 func (r *Rows) JSON(i int) string { return string(value.AppendJSON(nil, r.row[i])) }
+
+// Cost is what a statement asked of the storage engine.
+type Cost struct {
+	HintsOK, HintsOwnChain, HintsMissing, HintsStale int64 // rows reached through the place where they were last seen, or not
+	IDProbes, IndexProbes, UniqueProbes              int64
+	RowsRead, EdgesRead, SeqScans                    int64
+	PagesPinned, WALBytes                            int64
+}
+
+// Add sums two costs.
+func (c *Cost) Add(o Cost) {
+	a, b := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
+	for i := range a.NumField() {
+		a.Field(i).SetInt(a.Field(i).Int() + b.Field(i).Int())
+	}
+}
+
+// Per prints the cost of one of n rows.
+func (c Cost) Per(n int) string {
+	v := reflect.ValueOf(c)
+	var parts []string
+	for i := range v.NumField() {
+		if x := v.Field(i).Int(); x != 0 {
+			parts = append(parts, fmt.Sprintf("%s %.2f", v.Type().Field(i).Name, float64(x)/float64(n)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Cost returns what the statement cost; it is complete once the rows are closed.
+func (r *Rows) Cost() Cost {
+	c := r.portal.Summary().Counters
+	return Cost{
+		HintsOK: c.HintOK, HintsOwnChain: c.HintOwnChain, HintsMissing: c.HintMissing, HintsStale: c.HintStale, IDProbes: c.IDProbes,
+		IndexProbes: c.IndexProbes, UniqueProbes: c.UniqueProbes, RowsRead: c.RowsRead, EdgesRead: c.EdgesRead, SeqScans: c.SeqScans,
+		PagesPinned: c.PagesPinned, WALBytes: c.WALBytes,
+	}
+}
+
+// PeakMemory returns the most bytes that the statement held at one time, by its own account.
+func (r *Rows) PeakMemory() int64 { return r.portal.Summary().PeakMemory }
