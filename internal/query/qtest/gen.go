@@ -43,17 +43,17 @@ func NewGenerator(seed uint64) *Generator {
 // Setup makes the statements of a small graph.
 func (g *Generator) Setup() []string {
 	var out []string
-	nodes := 2 + g.r.IntN(6)
+	nodes := 3 + g.r.IntN(6)
 	for i := range nodes {
 		var l string
 		for _, name := range []string{"A", "B", "C"} {
-			if g.r.IntN(2) == 0 {
+			if g.r.IntN(3) > 0 {
 				l += ":" + name
 			}
 		}
 		out = append(out, fmt.Sprintf("CREATE (%s {u: 'n%d'%s})", l, i, g.setupProps()))
 	}
-	for i := range g.r.IntN(2*nodes + 1) {
+	for i := range nodes + g.r.IntN(2*nodes) {
 		t := []string{"R", "S"}[g.r.IntN(2)]
 		out = append(out, fmt.Sprintf("MATCH (x {u: 'n%d'}), (y {u: 'n%d'}) CREATE (x)-[:%s {u: 'r%d'%s}]->(y)", g.r.IntN(nodes), g.r.IntN(nodes), t, i, g.setupProps()))
 	}
@@ -172,7 +172,7 @@ func (g *Generator) pred(depth int) string {
 }
 
 func (g *Generator) labels() string {
-	return g.one("", "", ":A", ":B", ":C", ":A:B")
+	return g.one("", "", "", "", "", ":A", ":B", ":C", ":A:B")
 }
 
 func (g *Generator) rel(name string, long bool) string {
@@ -186,13 +186,13 @@ func (g *Generator) rel(name string, long bool) string {
 // node writes a node of a pattern: a bound variable or a new one.
 func (g *Generator) node(kind byte, bound bool) string {
 	if bound {
-		if v, ok := g.pick("n"); ok && g.r.IntN(2) == 0 {
+		if v, ok := g.pick("n"); ok && g.r.IntN(8) > 0 {
 			return "(" + v + ")"
 		}
 	}
 	l := g.labels()
 	props := ""
-	if g.r.IntN(5) == 0 {
+	if g.r.IntN(10) == 0 {
 		props = fmt.Sprintf(" {%s: %s}", g.one("a", "b"), g.num())
 	}
 	return "(" + g.fresh(kind) + l + props + ")"
@@ -209,7 +209,7 @@ func (g *Generator) match(optional bool) {
 	before := len(g.vars)
 	g.p("MATCH ")
 	parts := 1
-	if g.r.IntN(4) == 0 {
+	if g.r.IntN(8) == 0 {
 		parts = 2
 	}
 	for i := range parts {
@@ -217,7 +217,7 @@ func (g *Generator) match(optional bool) {
 			g.p(", ")
 		}
 		g.p("%s", g.node(kind, before > 0))
-		for range g.r.IntN(3) {
+		for range []int{0, 1, 1, 1, 2}[g.r.IntN(5)] {
 			if g.r.IntN(5) == 0 {
 				g.p("%s", g.rel("", true))
 			} else if g.r.IntN(2) == 0 {
@@ -229,8 +229,8 @@ func (g *Generator) match(optional bool) {
 		}
 	}
 	g.p(" ")
-	if g.r.IntN(2) == 0 {
-		g.p("WHERE %s ", g.pred(2))
+	if g.r.IntN(3) == 0 {
+		g.p("WHERE %s ", g.pred(g.r.IntN(3)))
 	}
 }
 
@@ -301,7 +301,7 @@ func (g *Generator) read() (ordered bool) {
 		v := g.fresh('i')
 		g.p("UNWIND [%s, %s, null] AS %s ", g.num(), g.num(), v)
 	}
-	for range 1 + g.r.IntN(2) {
+	for range 1 + g.r.IntN(4)/3 {
 		g.match(false)
 	}
 	if g.r.IntN(3) == 0 {
@@ -349,7 +349,7 @@ func (g *Generator) ret() bool {
 		g.p("RETURN count(*) AS c, sum(%s) AS s, max(%s) AS m", g.integer(1), g.integer(1))
 		return false
 	case 1:
-		g.p("RETURN DISTINCT %s AS x, %s AS y", g.integer(2), g.pred(1))
+		g.p("RETURN DISTINCT %s AS x, %s AS y", g.integer(2), g.pred(0))
 		return false
 	case 2:
 		if v, ok := g.pick("n"); ok {
@@ -384,7 +384,7 @@ func (g *Generator) union() bool {
 // write writes a statement that changes the graph.
 func (g *Generator) write() {
 	// One or two driving matches, then a total order.
-	for range 1 + g.r.IntN(2) {
+	for range 1 + g.r.IntN(4)/3 {
 		g.match(false)
 	}
 	if g.r.IntN(4) == 0 {
@@ -392,10 +392,8 @@ func (g *Generator) write() {
 	}
 	g.p("WITH DISTINCT %s", g.names())
 	g.order()
-	if g.r.IntN(3) == 0 {
-		g.p("LIMIT %d ", 1+g.r.IntN(4))
-	}
-	deleted := false
+	g.p("LIMIT %d ", 1+g.r.IntN(12))
+	deleted, pending := false, true // pending: nothing ends the statement yet
 	for range 1 + g.r.IntN(3) {
 		if deleted {
 			break
@@ -425,13 +423,16 @@ func (g *Generator) write() {
 				deleted = true
 			}
 		}
+		pending = false
 		if !deleted && g.r.IntN(5) == 0 {
+			pending = true
 			// Reads what has just been written.
 			g.p("WITH %s", g.names())
 			g.order()
 			g.match(g.r.IntN(2) == 0)
 			g.p("WITH DISTINCT %s", g.names())
 			g.order()
+			g.p("LIMIT 12 ")
 		}
 	}
 	switch {
@@ -439,7 +440,7 @@ func (g *Generator) write() {
 		g.p("RETURN count(*) AS c")
 	case g.r.IntN(3) == 0:
 		g.p("RETURN count(*) AS c, sum(%s) AS s", g.integer(1))
-	case g.r.IntN(2) == 0:
+	case pending || g.r.IntN(2) == 0:
 		g.p("RETURN %s, %s AS x%s", g.names(), g.integer(1), g.one("", " LIMIT 100"))
 	}
 }
