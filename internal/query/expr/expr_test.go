@@ -218,6 +218,20 @@ func TestTemporal(t *testing.T) {
 	})
 }
 
+func TestDurationBetweenAndTruncate(t *testing.T) {
+	date := func(s string) Expr { return temporal(value.Date, s) }
+	dt := func(s string) Expr { return temporal(value.DateTime, s) }
+	check(t, []evalCase{
+		{fn("duration.between", date("1984-10-11"), date("2015-06-24")), "'P30Y8M13D'"}, {fn("duration.between", temporal(value.LocalTime, "14:30"), dt("2015-07-21T21:40:32.142+0100")), "'PT7H10M32.142S'"},
+		{fn("duration.between", dt("2014-07-21T21:40:36.143+0200"), dt("2015-07-21T21:40:32.142+0100")), "'P1YT59M55.999S'"}, {fn("duration.between", date("-999999999-01-01"), date("+999999999-12-31")), "'P1999999998Y11M30D'"},
+		{fn("duration.between", dt("2017-10-28T23:00+02:00[Europe/Berlin]"), dt("2017-10-29T04:00+01:00[Europe/Berlin]")), "'PT6H'"}, {fn("duration.inDays", temporal(value.LocalDateTime, "2015-07-21T21:40:32.142"), date("2015-06-24")), "'P-27D'"},
+		{fn("duration.inMonths", date("2018-03-11"), date("2016-06-24")), "'P-1Y-8M'"}, {fn("duration.inSeconds", date("1984-10-11"), date("2015-06-24")), "'PT269112H'"}, {fn("duration.between", k("null"), date("2015-06-24")), "null"},
+		{fn("date.truncate", k("'millennium'"), date("2017-10-11"), k("{day: 2}")), "'2000-01-02'"}, {fn("date.truncate", k("'week'"), date("1984-10-11"), k("{dayOfWeek: 2}")), "'1984-10-09'"},
+		{fn("datetime.truncate", k("'year'"), dt("1984-10-11T12:31:14.645-01:00"), k("{timezone: 'Europe/Berlin'}")), "'1984-01-01T00:00+01:00[Europe/Berlin]'"}, {fn("localtime.truncate", k("'millisecond'"), temporal(value.LocalTime, "12:31:14.645876123"), k("{nanosecond: 2}")), "'12:31:14.645000002'"},
+		{fn("date.truncate", k("'hour'"), date("2017-10-11")), "!ArgumentError"}, {fn("date.truncate", k("'fortnight'"), date("2017-10-11")), "!ArgumentError"},
+	})
+}
+
 func TestCheckSignatures(t *testing.T) {
 	d, _ := Lookup("SIZE")
 	if ty, err := d.Check([]Type{TString}); err != nil || !ty.Is(TInt.Kinds) {

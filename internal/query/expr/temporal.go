@@ -125,7 +125,7 @@ func scaleDuration(d value.Value, num, den float64) (value.Value, error) {
 			return value.Value{}, temporalOverflow()
 		}
 	}
-	b.Nanos += int64(math.Round(float64(ns) * num / den))
+	b.Nanos += int64(float64(ns) * num / den)
 	return b.Duration(), nil
 }
 
@@ -537,16 +537,7 @@ func badComponent(name, key string) error {
 // temporalFromMap reads components: a base (date, time, datetime, epochSeconds, epochMillis), then single ones over it.
 func temporalFromMap(env *Env, k value.Kind, name string, m value.Value) (value.Value, error) {
 	var f fields
-	num := func(key string, lo, hi int64) (int64, bool, error) {
-		v, ok := m.Get(key)
-		if !ok || v.IsNull() {
-			return 0, false, nil
-		}
-		if v.Kind() != value.Int || v.Int() < lo || v.Int() > hi {
-			return 0, false, badComponent(name, key)
-		}
-		return v.Int(), true, nil
-	}
+	num := numbersOf(name, m)
 	for _, key := range []string{"date", "time", "datetime"} {
 		v, ok := m.Get(key)
 		if !ok || v.IsNull() {
@@ -627,7 +618,21 @@ func temporalFromMap(env *Env, k value.Kind, name string, m value.Value) (value.
 	return f.build(env, k)
 }
 
+// numField reads an integer component within bounds.
 type numField func(key string, lo, hi int64) (int64, bool, error)
+
+func numbersOf(name string, m value.Value) numField {
+	return func(key string, lo, hi int64) (int64, bool, error) {
+		v, ok := m.Get(key)
+		if !ok || v.IsNull() {
+			return 0, false, nil
+		}
+		if v.Kind() != value.Int || v.Int() < lo || v.Int() > hi {
+			return 0, false, badComponent(name, key)
+		}
+		return v.Int(), true, nil
+	}
+}
 
 func dateFields(f *fields, num numField) error {
 	year, hasYear, err := num("year", -value.MaxYear, value.MaxYear)
