@@ -173,7 +173,11 @@ func (p *parser) relOptions() []*Option {
 }
 
 func (p *parser) tableElement(s *CreateTable) {
-	switch p.kw() {
+	k := p.kw()
+	if n := p.peek(1); k == kEXCLUDE && n.Keyword != kUSING && n.Kind != LParen {
+		k = NotKeyword // a column of that name
+	}
+	switch k {
 	case kLIKE:
 		p.i++
 		s.Likes = append(s.Likes, p.qualified())

@@ -28,8 +28,12 @@ func (p *parser) expr() Expr { return p.binary(precLowest, false) }
 func (p *parser) restricted() Expr { return p.binary(precIs, true) }
 
 func (p *parser) exprs() []Expr {
+	x := p.expr()
+	if p.kind() != Comma {
+		return []Expr{x}
+	}
 	list := make([]Expr, 1, 4)
-	list[0] = p.expr()
+	list[0] = x
 	for p.accept(Comma) {
 		list = append(list, p.expr())
 	}
@@ -505,7 +509,9 @@ func (p *parser) paren(many bool) parenResult {
 		}
 		x = p.indirection(&Subquery{Span: inner.query.Span, Query: inner.query}, start)
 	} else {
-		x = p.indirection(p.rowOrValue(inner, start), start)
+		if x = p.rowOrValue(inner, start); !inner.comma {
+			x = p.indirection(x, start)
+		}
 	}
 	x = p.continueExpr(x, start, precLowest, false)
 	r := parenResult{list: []Expr{x}}

@@ -657,11 +657,16 @@ func (p *parser) tableFunc() Expr {
 		if x.Filter != nil || x.Over != nil || x.WithinGroup {
 			p.fail(nearError(p.text, "syntax error", x.Pos(), x.End()))
 		}
-	case *SystemValue, *Cast:
-	default:
-		p.syntax()
+		return x
+	case *SystemValue:
+		return x
+	case *Cast:
+		if t.Keyword == kCAST {
+			return x
+		}
 	}
-	return x
+	p.syntax()
+	return nil
 }
 
 func (p *parser) funcTableRest(f *FuncTable, start int32) TableExpr {
