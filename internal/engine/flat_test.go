@@ -117,6 +117,9 @@ func TestInsertCostIsFlat(t *testing.T) {
 // TestWritesDoNotAllocate is rule E2 for the store: what a batch needs is kept for the next one. Creates allocate for what lasts, page
 // splits and lock records, by the slab.
 func TestWritesDoNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
 	o := engine.Options{Dir: t.TempDir(), CacheBytes: 128 << 20, Steps: true} // files in memory would allocate
 	db, err := engine.Open(bg, o)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/check"
 	"github.com/hedgerowdb/hedgerow/internal/engine"
+	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -318,3 +319,5 @@ func clean(t testing.TB, db *engine.DB) {
 		t.FailNow()
 	}
 }
+
+func schedInstall(t testing.TB) *sched.Controller { return sched.Install(t) }
