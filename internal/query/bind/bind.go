@@ -7,7 +7,6 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
-	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // Options of [Bind].
@@ -118,14 +117,9 @@ func (b *binder) alias(name string, e expr.Expr, pos int) *Var {
 		if w := b.bySlot(c.Slot); w != nil {
 			kind, root = w.Kind, w.Root
 		}
-	} else if t.Kinds != 0 && !t.Kinds.Has(value.Null) {
-		switch t.Kinds {
-		case expr.TNode.Kinds, expr.TRel.Kinds:
-			// An entity from an expression such as startNode(r): no hint travels with it.
-		}
 	}
 	v := b.newVar(name, ValueVar, t, pos)
-	v.Kind = kind
+	v.Kind, v.Plain = kind, b.plain(e)
 	if root != nil {
 		v.Root = root
 		if w := b.bySlot(e.(*expr.Col).Slot); w.Hint != expr.NoSlot {
@@ -190,13 +184,20 @@ func (b *binder) query(sc *scope, q *cypher.Query, kind queryKind) *Query {
 		return out
 	}
 	for c, name := range out.Columns {
-		t := out.Parts[0].Out[c].Type
-		for _, p := range out.Parts[1:] {
-			t = t.Union(p.Out[c].Type)
-		}
-		out.Cols = append(out.Cols, b.newVar(name, ValueVar, t, q.Pos()))
+		out.Cols = append(out.Cols, b.unionVar(name, out.Parts, c, q.Pos()))
 	}
 	return out
+}
+
+// unionVar makes the variable of column c of a UNION.
+func (b *binder) unionVar(name string, parts []*Part, c, pos int) *Var {
+	t, plain := parts[0].Out[c].Type, parts[0].Out[c].Plain
+	for _, p := range parts[1:] {
+		t, plain = t.Union(p.Out[c].Type), plain && p.Out[c].Plain
+	}
+	v := b.newVar(name, ValueVar, t, pos)
+	v.Plain = plain
+	return v
 }
 
 func sameNames(a, c []string) bool {
@@ -282,7 +283,7 @@ func (p *part) clause(c cypher.Clause, last, alone bool) {
 			b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", c.Var, "variable `%s` is already defined", c.Var.Name)
 		}
 		v := b.newVar(c.Var.Name, ValueVar, elementOf(e.Type()), c.Var.Pos())
-		v.Kind = kindOf(v.Type)
+		v.Plain = b.plain(e)
 		p.sc = p.sc.clone()
 		p.sc.add(v)
 		p.add(&Unwind{Place: place(c), List: e, Var: v})
@@ -410,9 +411,6 @@ func clauseName(c cypher.Clause) string {
 	}
 	return fmt.Sprintf("%T", c)
 }
-
-// kindOf is the kind of variable that a value of the type makes.
-func kindOf(t expr.Type) VarKind { return ValueVar }
 
 // elementOf is the type of what UNWIND and list comprehensions yield: a value that is no list stands for itself.
 func elementOf(t expr.Type) expr.Type {

@@ -40,6 +40,7 @@ type Var struct {
 	Root   *Var // the variable of which this one is a renaming, or itself
 	Lambda bool // bound inside an expression (list comprehension, quantifier, reduce)
 	Anon   bool
+	Plain  bool // no value of it is or holds an entity
 	Pos    int
 }
 

@@ -517,6 +517,7 @@ func (b *binder) patternComp(c ectx, e *cypher.PatternComp) expr.Expr {
 // collectOne makes COLLECT of one expression over one MATCH.
 func (b *binder) collectOne(n spanned, m *Match, x expr.Expr, f *frame) *expr.Subplan {
 	v := b.newAnon(ValueVar, x.Type(), n.Pos())
+	v.Plain = b.plain(x)
 	pr := &Projection{Place: Place{Name: "RETURN", Pos: n.Pos(), End: n.End()}, Return: true, Items: []Item{{Var: v, Expr: x, Name: v.Name}}}
 	q := &Query{Parts: []*Part{{Clauses: []Clause{m, pr}, Out: []*Var{v}}}, Columns: []string{v.Name}, Cols: []*Var{v}}
 	return subplan(n, notNull(expr.ListOf(x.Type())), expr.SubCollect, q, f, v, true)

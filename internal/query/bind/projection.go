@@ -165,6 +165,7 @@ func (g *grouping) aggSlot(a *expr.Agg) *expr.Col {
 	if a.Pos >= 0 && a.End <= len(g.b.text) {
 		v.Name = g.b.text[a.Pos:a.End]
 	}
+	v.Plain = g.b.plain(a)
 	g.pr.Aggs = append(g.pr.Aggs, AggItem{Slot: v.Slot, Call: a})
 	return v.Col(a.Pos, a.End)
 }

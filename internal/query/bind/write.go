@@ -440,6 +440,7 @@ func (p *part) foreach(c *cypher.Foreach) {
 		b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", c.Var, "variable `%s` is already defined", c.Var.Name)
 	}
 	out.Var = b.newVar(c.Var.Name, ValueVar, elementType(out.List.Type()), c.Var.Pos())
+	out.Var.Plain = b.plain(out.List)
 	in := &part{b: b, sc: p.sc.clone(), out: &Part{}, kind: p.kind}
 	in.sc.add(out.Var)
 	for _, k := range c.Body {
@@ -627,11 +628,7 @@ func (p *part) subquery(c *cypher.Subquery) {
 		q.Cols = q.Parts[0].Out
 	} else {
 		for k, name := range q.Columns {
-			t := q.Parts[0].Out[k].Type
-			for _, pt := range q.Parts[1:] {
-				t = t.Union(pt.Out[k].Type)
-			}
-			q.Cols = append(q.Cols, b.newVar(name, ValueVar, t, c.Pos()))
+			q.Cols = append(q.Cols, b.unionVar(name, q.Parts, k, c.Pos()))
 		}
 	}
 	sc := p.sc.clone()

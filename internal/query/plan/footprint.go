@@ -232,10 +232,22 @@ func entOf(t expr.Type) entKind {
 func (p *planner) target(e expr.Expr) (int, entKind) {
 	if c, ok := e.(*expr.Col); ok {
 		if v := p.vars[c.Slot]; v != nil && !v.Lambda {
-			return v.Root.Slot, entOf(c.Type())
+			return v.Root.Slot, p.entities(c)
 		}
 	}
-	return unknownVar, entOf(e.Type())
+	return unknownVar, p.entities(e)
+}
+
+// entities says which entities a value of e may be.
+func (p *planner) entities(e expr.Expr) entKind {
+	if e == nil {
+		return 0
+	}
+	k := entOf(e.Type())
+	if k != 0 && bind.Plain(e, func(slot int) bool { v := p.vars[slot]; return v != nil && v.Plain }) {
+		return 0
+	}
+	return k
 }
 
 // expr adds what an expression reads of the graph.
@@ -374,20 +386,10 @@ func (a *access) encode(p *planner, v *bind.Var) {
 		}
 		return
 	}
-	if mayHoldEntity(t, 0) {
+	if !v.Plain && bind.MayHoldEntity(t) {
 		a.props = append(a.props, namedFP{anyName, unknownVar, anEntity})
 		a.labels = append(a.labels, namedFP{anyName, unknownVar, aNode})
 	}
-}
-
-func mayHoldEntity(t expr.Type, depth int) bool {
-	if t.Kinds&(expr.TEntity.Kinds|expr.TPath.Kinds|expr.TMap.Kinds) != 0 {
-		return true
-	}
-	if t.Kinds.Has(value.List) {
-		return t.Elem == nil || depth > 8 || mayHoldEntity(*t.Elem, depth+1)
-	}
-	return false
 }
 
 // ---- clauses -----------------------------------------------------------------------------------------------------------
@@ -425,7 +427,7 @@ func (p *planner) effects(c bind.Clause) *effects {
 			if _, ok := x.(*expr.Col); !ok || x.Type().Kinds&(expr.TPath.Kinds|expr.TList.Kinds) != 0 {
 				v = unknownVar
 			}
-			if mayHoldEntity(x.Type(), 0) && ent == 0 {
+			if bind.MayHoldEntity(x.Type()) && ent == 0 {
 				ent = anEntity
 			}
 			e.w.deletes = append(e.w.deletes, entFP{v, ent})
@@ -529,7 +531,7 @@ func (p *planner) createEffects(e *effects, items []bind.CreateItem, fresh []*bi
 		}
 		if it.Map != nil {
 			e.r.expr(p, it.Map)
-			if ent := entOf(it.Map.Type()); ent != 0 {
+			if ent := p.entities(it.Map); ent != 0 {
 				v, _ := p.target(it.Map)
 				e.r.props = append(e.r.props, namedFP{anyName, v, ent})
 			}
@@ -583,7 +585,7 @@ func (p *planner) setEffects(e *effects, items []bind.SetItem, merge bool) {
 		case bind.SetProp:
 			e.w.props = append(e.w.props, namedFP{it.Key, v, ent})
 		case bind.SetMap, bind.AddMap:
-			if from := entOf(it.Val.Type()); from != 0 {
+			if from := p.entities(it.Val); from != 0 {
 				fv, _ := p.target(it.Val)
 				a.props = append(a.props, namedFP{anyName, fv, from})
 			}
@@ -622,7 +624,7 @@ func (p *planner) rowByRow(items []bind.SetItem, distinct func(int) bool) bool {
 			if items[j].Var == nil {
 				a.expr(p, items[j].Target)
 			}
-			if from := valEnt(items[j].Val); from != 0 && (items[j].Kind == bind.SetMap || items[j].Kind == bind.AddMap) {
+			if from := p.entities(items[j].Val); from != 0 && (items[j].Kind == bind.SetMap || items[j].Kind == bind.AddMap) {
 				fv, _ := p.target(items[j].Val)
 				a.props = append(a.props, namedFP{anyName, fv, from})
 			}
@@ -649,11 +651,4 @@ func writesStore(c bind.Clause) bool {
 		return c.Writes
 	}
 	return false
-}
-
-func valEnt(e expr.Expr) entKind {
-	if e == nil {
-		return 0
-	}
-	return entOf(e.Type())
 }

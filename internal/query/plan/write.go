@@ -296,6 +296,12 @@ func (p *planner) uniqueCovers(it CreateItem) bool {
 
 // selfConflict reports why the iterations of a body must run one at a time: some clause conflicts with another or itself, in either order.
 func (p *planner) selfConflict(body []bind.Clause) string {
+	if len(body) == 1 {
+		switch body[0].(type) {
+		case *bind.Set, *bind.Merge:
+			return "" // alone such a clause sees its own earlier rows anyway
+		}
+	}
 	var es []*effects
 	for _, c := range body {
 		e := p.effects(c)
