@@ -5,12 +5,16 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/invariant"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/recovery"
 	"github.com/hedgerowdb/hedgerow/internal/sched"
+	"github.com/hedgerowdb/hedgerow/internal/vfs"
 	"github.com/hedgerowdb/hedgerow/internal/wal"
 )
 
@@ -480,5 +484,68 @@ func TestFilesGoWithTheTransaction(t *testing.T) {
 	tx.Rollback()
 	if !slices.Equal(gone, []page.RelFile{5}) {
 		t.Fatal(gone)
+	}
+}
+
+// With the log's own goroutine: whoever was acknowledged is seen by every snapshot taken later, in the order of CSNs.
+func TestCommitsUnderFire(t *testing.T) { // A2
+	fs := vfs.NewMem()
+	fate := new(invariant.Fate)
+	for _, d := range []string{"wal", "xact"} {
+		if err := fs.MkdirAll(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := wal.Create(wal.Options{FS: fs, Dir: "wal", SegmentSize: 1 << 20, Fate: fate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	m := New(Options{FS: fs, Dir: "xact", Fate: fate})
+	if err := m.Start(log); err != nil {
+		t.Fatal(err)
+	}
+	var acked atomic.Uint64 // the newest CSN
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 300 {
+				tx := m.Begin(TxOptions{Async: (g+i)%3 == 0})
+				before := acked.Load()
+				s := tx.Snapshot()
+				if s.CSN() < before {
+					t.Errorf("a snapshot at %d misses the acknowledged commit at %d", s.CSN(), before)
+				}
+				s.Close()
+				x, err := tx.XID()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if i%7 == 0 {
+					tx.Rollback()
+					continue
+				}
+				csn, err := tx.Commit(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if (g+i)%3 != 0 && log.FlushedLSN() < csn {
+					t.Error("acknowledged before it was durable")
+				}
+				storeMax(&acked, uint64(csn))
+				s = m.Snapshot()
+				if !s.SeesXID(x) {
+					t.Errorf("own commit %d at %d is not seen at %d", x, csn, s.CSN())
+				}
+				s.Close()
+				m.Horizon()
+			}
+		})
+	}
+	wg.Wait()
+	if m.OldestRunning() != m.NextXID() || m.Stats().Live != 0 {
+		t.Errorf("oldest %d, next %d, live %d", m.OldestRunning(), m.NextXID(), m.Stats().Live)
 	}
 }

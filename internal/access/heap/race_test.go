@@ -475,3 +475,49 @@ func (e *env) increment(h *Table, mu *sync.Mutex, tids *[5]page.TID, i int, roll
 	tids[i] = up.TID
 	return true
 }
+
+// A snapshot has loaded its numbers and is not announced yet; the version that those numbers would see is replaced and pruned.
+// The snapshot must notice and see the new one.
+func TestSnapshotAnnouncementAgainstPruning(t *testing.T) { // A3
+	for _, point := range []string{"txn.snapshot.loaded", "txn.snapshot.announced"} {
+		t.Run(point, func(t *testing.T) { announceAgainstPruning(t, point) })
+	}
+}
+
+func announceAgainstPruning(t *testing.T, point string) {
+	e := newEnv(t)
+	h := e.table(Options{})
+	setup := e.begin()
+	tid := e.insert(h, setup, 1, "v0")
+	e.commit(setup)
+	c := sched.Install(t)
+	gate := c.Stop(point)
+	got := make(chan *txn.Snapshot, 1)
+	go func() { got <- e.m.Snapshot() }()
+	gate.Wait()
+	for _, s := range []string{"v1", "v2", "v3"} {
+		tx := e.begin()
+		e.update(h, tx, tid, 1, s, true)
+		e.commit(tx)
+	}
+	n, err := h.Prune(e.ctx, 0)
+	must(t, err)
+	if announced := point == "txn.snapshot.announced"; announced != (n == 0) {
+		t.Errorf("%s: pruned %d versions", point, n)
+	}
+	gate.Release()
+	s := <-got
+	if text := e.read(h, s, 0, tid, 1, ByIndex); text != "v3" {
+		t.Errorf("%s: the snapshot sees %q", point, text)
+	}
+	s.Close()
+	if n, err = h.Prune(e.ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if text := e.look(h, nil, tid, 1); text != "v3" {
+		t.Errorf("%s: after pruning %q", point, text)
+	}
+	if c.Hits(point) < 2 {
+		t.Errorf("%s: the numbers were not loaded again", point)
+	}
+}

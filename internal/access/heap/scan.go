@@ -37,6 +37,9 @@ func (b *Batch) add(tid page.TID, row []byte) {
 	b.buf = append(b.buf, row...)
 }
 
+// ringBytes is how much of the pool a scan of a large table passes through.
+const ringBytes = 256 << 10
+
 // Scan reads all rows that a snapshot sees, page by page. Between calls of Next it holds nothing but its place.
 type Scan struct {
 	t          *Table
@@ -49,6 +52,7 @@ type Scan struct {
 	limited    bool
 	past       txn.XID // ended for every snapshot when the scan began
 	hints      hints
+	ring       *buffer.Ring // of a table that would push everything else out of the pool
 }
 
 // Scan begins to read everything. The snapshot must stay open until the last Next.
@@ -108,7 +112,12 @@ func (c *Scan) more() bool {
 }
 
 func (c *Scan) page(ctx context.Context, max int, b *Batch) error {
-	f, err := c.t.pin(ctx, c.next)
+	pool := c.t.o.Pool
+	if c.ring == nil && int(c.end) > pool.Frames()/4 {
+		c.ring = pool.NewRing(ringBytes)
+	}
+	c.t.counters.PagesPinned.Add(1)
+	f, err := pool.PinRing(ctx, page.ID{Rel: c.t.o.File, Fork: page.Main, Block: c.next}, c.ring)
 	if err != nil {
 		return err
 	}
