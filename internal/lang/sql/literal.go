@@ -15,15 +15,15 @@ func (p *parser) name(t *Token) string {
 		return truncateName(foldName(src))
 	}
 	if t.Unicode {
-		return truncateName(p.unicodeEscapes(t, strings.ReplaceAll(src[3:len(src)-1], `""`, `"`), 3))
+		name := p.unicodeEscapes(t, strings.ReplaceAll(src[3:len(src)-1], `""`, `"`))
+		p.checkText(t, name)
+		return truncateName(name)
 	}
 	name := src[1 : len(src)-1]
 	if strings.IndexByte(name, '"') >= 0 {
 		name = strings.ReplaceAll(name, `""`, `"`)
 	}
-	if !utf8.ValidString(name) {
-		p.fail(dberr.Compile(dberr.InvalidEncoding, "", int(t.Start), int(t.End), `invalid byte sequence for encoding "UTF8"`))
-	}
+	p.checkText(t, name)
 	return truncateName(name)
 }
 
@@ -67,7 +67,7 @@ func (p *parser) stringLit() *StringLit {
 	case EscapeString:
 		l.Value = p.escapes(t, parts(src[1:], true))
 	case UnicodeString:
-		l.Value = p.unicodeEscapes(t, parts(src[2:], false), 2)
+		l.Value = p.unicodeEscapes(t, parts(src[2:], false))
 		l.Span = p.from(t.Start)
 	default:
 		if src[0] != '\'' { // N'…'
@@ -75,13 +75,18 @@ func (p *parser) stringLit() *StringLit {
 		}
 		l.Value = parts(src, false)
 	}
-	if !utf8.ValidString(l.Value) {
-		p.fail(dberr.Compile(dberr.InvalidEncoding, "", int(t.Start), int(t.End), `invalid byte sequence for encoding "UTF8"`))
-	}
-	if strings.IndexByte(l.Value, 0) >= 0 {
+	p.checkText(t, l.Value)
+	return l
+}
+
+// checkText refuses what is not UTF-8, and the byte 0, which PostgreSQL's text cannot hold.
+func (p *parser) checkText(t *Token, s string) {
+	if strings.IndexByte(s, 0) >= 0 {
 		p.fail(dberr.Compile(dberr.InvalidEncoding, "", int(t.Start), int(t.End), `invalid byte sequence for encoding "UTF8": 0x00`))
 	}
-	return l
+	if !utf8.ValidString(s) {
+		p.fail(dberr.Compile(dberr.InvalidEncoding, "", int(t.Start), int(t.End), `invalid byte sequence for encoding "UTF8"`))
+	}
 }
 
 // parts joins the parts of a string that goes on over several lines and undoubles its quotes; escapes keeps backslashes
@@ -211,7 +216,7 @@ func (p *parser) escapes(t *Token, s string) string {
 }
 
 // unicodeEscapes resolves \XXXX and \+XXXXXX of U&'…' and U&"…", and reads UESCAPE.
-func (p *parser) unicodeEscapes(t *Token, s string, prefix int) string {
+func (p *parser) unicodeEscapes(t *Token, s string) string {
 	esc := byte('\\')
 	if p.tok() != t && p.acceptKw(kUESCAPE) {
 		u := p.tok()

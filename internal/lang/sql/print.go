@@ -1288,7 +1288,14 @@ func (p *printer) setting(name string) {
 		p.str("ALL")
 		return
 	}
-	for i, part := range strings.Split(name, ".") {
+	parts := strings.Split(name, ".")
+	for _, part := range parts {
+		if part == "" {
+			parts = []string{name}
+			break
+		}
+	}
+	for i, part := range parts {
 		p.sep(i, ".")
 		p.str(QuoteIdent(part))
 	}
