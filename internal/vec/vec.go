@@ -8,6 +8,7 @@
 package vec
 
 import (
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
@@ -81,6 +82,9 @@ func (c *Column) AppendWord(k value.Kind, w uint64) {
 
 // AppendBytes adds a value that lives in bytes and copies them into the arena.
 func (c *Column) AppendBytes(k value.Kind, b []byte) {
+	if uint64(len(c.Arena))+uint64(len(b)) >= 1<<32 {
+		panic(dberr.New(dberr.OutOfMemory, "the values of a batch exceed 4 GiB")) // C2 has 32 bits; a statement's limit is far below
+	}
 	c.note(k)
 	c.Kinds = append(c.Kinds, k)
 	c.Words = append(c.Words, uint64(len(c.Arena))<<32|uint64(len(b)))

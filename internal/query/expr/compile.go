@@ -52,9 +52,27 @@ func (p *Program) frame(env *Env) *frame {
 	return f
 }
 
-func (p *Program) release(f *frame) {
+// keepFrame bounds the scratch memory of a frame that waits for its next use.
+const keepFrame = 1 << 20
+
+// release gives the frame back. One that grew beyond keepFrame is dropped, and its size held against the statement's limit.
+func (p *Program) release(f *frame, err error) error {
+	n := cap(f.c.buf) + cap(f.c.listBuf) + cap(f.c.mapBuf)
+	for i := range f.cols {
+		n += f.cols[i].Size()
+	}
+	env := f.env
 	f.env, f.c.env = nil, nil
-	p.frames.Put(f)
+	if n <= keepFrame {
+		p.frames.Put(f)
+		return err
+	}
+	if err == nil && env.Mem != nil {
+		if err = env.Mem.Grow(int64(n)); err == nil {
+			err = env.Mem.Grow(-int64(n))
+		}
+	}
+	return err
 }
 
 // count is the number of rows that an evaluation yields.
@@ -84,8 +102,7 @@ func (p *Program) Eval(env *Env, b *Batch, sel []uint16, out *vec.Column) error 
 		out.Reset()
 		out.AppendRows(c, nil)
 	}
-	p.release(f)
-	return err
+	return p.release(f, err)
 }
 
 // EvalRef is Eval that returns one of b's own columns instead of copying it where the expression is just that; scratch is used
@@ -104,8 +121,7 @@ func (p *Program) Filter(env *Env, b *Batch, sel []uint16, out []uint16) ([]uint
 	}
 	f := p.frame(env)
 	out, err := p.filter(f, b, sel, out)
-	p.release(f)
-	return out, err
+	return out, p.release(f, err)
 }
 
 var oneRow = Batch{N: 1}

@@ -109,6 +109,22 @@ func init() {
 	)
 }
 
+func init() {
+	for _, t := range []struct {
+		name string
+		kind value.Kind
+	}{{"vertex", value.Node}, {"edge", value.Rel}, {"path", value.Path}} {
+		register(&Def{Name: "::" + t.name, AGE: t.name, Category: "conversion", Description: "A cast of what is a " + KindName(t.kind) + " already.",
+			Sigs: sigs(sig(Type{Kinds: 1 << t.kind}, Any)), Raises: true,
+			kernel: func(c *call, a []value.Value) (value.Value, error) {
+				if a[0].Kind() != t.kind {
+					return value.Value{}, wantKind("::"+t.name, a[0], KindName(t.kind))
+				}
+				return a[0], nil
+			}})
+	}
+}
+
 func everyOther(fn string, from int) kernel {
 	return func(c *call, a []value.Value) (value.Value, error) {
 		if a[0].Kind() != value.Path {
