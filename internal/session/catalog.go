@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type catalog struct {
 	ctx   context.Context
 	s     *Session
 	calls []*callSource // in textual order
+	once  bool          // what was bound is of use for one execution only
 }
 
 // Cypher binds a call of cypher().
@@ -34,6 +36,13 @@ func (c *catalog) Cypher(graph, text *string, at int, args []expr.Expr) (*sqlbin
 		graph, text = &c.s.ageGraph, new(string)
 		*text = c.s.agePrepared
 		c.s.agePrepared = ""
+		c.once, at = true, -1
+	} else {
+		for _, known := range c.calls { // of a CTE that is read more than once: it runs once all the same
+			if known.at == at {
+				return &sqlbind.CypherCall{Columns: known.columns, Source: known}, nil
+			}
+		}
 	}
 	call := &callSource{graph: *graph, text: *text, at: at, args: args}
 	q, err := c.s.bindCypher(c.ctx, call.graph, call.text)
@@ -50,7 +59,11 @@ func (c *catalog) Cypher(graph, text *string, at int, args []expr.Expr) (*sqlbin
 	if q.Explain != plan.NoExplain {
 		call.columns = []string{"QUERY PLAN"}
 	}
-	c.calls = append(c.calls, call)
+	i := len(c.calls)
+	for i > 0 && c.calls[i-1].at > at {
+		i--
+	}
+	c.calls = slices.Insert(c.calls, i, call)
 	return &sqlbind.CypherCall{Columns: call.columns, Source: call}, nil
 }
 
@@ -349,10 +362,10 @@ func (c *catalog) Function(schemaName, name string) *sqlbind.Function {
 	case "pg_sleep":
 		return &sqlbind.Function{Args: []*sqltype.Type{sqltype.Float8}, Result: sqltype.Void, Vol: expr.Volatile, Call: func(a []value.Value) (value.Value, error) {
 			end := time.Now().Add(time.Duration(a[0].Float() * float64(time.Second)))
-			for time.Now().Before(end) && !s.cancelled.Load() {
+			for time.Now().Before(end) && !s.interrupted() {
 				time.Sleep(min(5*time.Millisecond, time.Until(end)))
 			}
-			if s.cancelled.Load() {
+			if s.interrupted() {
 				return value.Value{}, dberr.New(dberr.Canceled, "canceling statement due to user request")
 			}
 			return text(""), nil
@@ -384,7 +397,7 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 	N, B := sqltype.Name, sqltype.Bool
 	do := func(args []*sqltype.Type, optional int, f func(ctx context.Context, tx store.Tx, a []value.Value) error) *sqlbind.Function {
 		return &sqlbind.Function{Args: args, Optional: optional, Result: sqltype.Void, NullIn: true, Vol: expr.Volatile, Call: func(a []value.Value) (value.Value, error) {
-			ctx := context.Background()
+			ctx := s.runContext()
 			tx, err := s.need(ctx)
 			if err != nil {
 				return value.Value{}, err
@@ -418,6 +431,9 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 				return dberr.New(dberr.InvalidParameterValue, "graph name can not be NULL")
 			}
 			if err := tx.CreateGraph(ctx, arg(a, 0)); err != nil {
+				if dberr.Is(err, dberr.InvalidName) || dberr.Is(err, dberr.InvalidParameterValue) {
+					return dberr.New(dberr.InvalidParameterValue, "graph name is invalid").WithDetail("%s", dberr.As(err).Message)
+				}
 				return err
 			}
 			s.notice("NOTICE", "00000", fmt.Sprintf("graph %q has been created", arg(a, 0)))
@@ -441,9 +457,17 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 					WithDetail("table %s._ag_label_vertex depends on schema %s\ntable %s._ag_label_edge depends on schema %s", quoteIdent(graph), quoteIdent(graph), quoteIdent(graph), quoteIdent(graph)).
 					WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 			}
+			var names []string
+			if err := s.labelsOf(ctx, tx, graph, func(l schema.Label) {
+				names = append(names, fmt.Sprintf("drop cascades to table %s.%s", quoteIdent(graph), quoteIdent(l.Name)))
+			}); err != nil {
+				return err
+			}
 			if err := tx.DropGraph(ctx, graph, true); err != nil {
 				return err
 			}
+			s.Notify(Notice{Severity: "NOTICE", Code: "00000", Message: fmt.Sprintf("drop cascades to %d other objects", len(names)),
+				Detail: strings.Join(names, "\n"), Pos: -1, End: -1})
 			s.notice("NOTICE", "00000", fmt.Sprintf("graph %q has been dropped", graph))
 			return nil
 		})
@@ -467,6 +491,9 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 			if !ok {
 				return dberr.New(dberr.InvalidSchema, "graph %q does not exist.", graph)
 			}
+			if !validLabel(label) {
+				return dberr.New(dberr.InvalidParameterValue, "label name is invalid")
+			}
 			if err := tx.CreateLabel(ctx, graph, label, entity); err != nil {
 				if dberr.Is(err, dberr.DuplicateObject) {
 					return dberr.New(dberr.InvalidSchema, "label %q already exists", label)
@@ -479,22 +506,22 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 	case "drop_label":
 		return do([]*sqltype.Type{N, N, B}, 1, func(ctx context.Context, tx store.Tx, a []value.Value) error {
 			graph, label := arg(a, 0), arg(a, 1)
-			stmt, err := tx.Begin(ctx)
-			if err != nil {
-				return err
-			}
-			g, err := stmt.Graph(ctx, graph)
-			if err != nil {
-				stmt.Close()
-				return err
+			switch {
+			case a[0].IsNull():
+				return dberr.New(dberr.InvalidParameterValue, "graph name must not be NULL")
+			case a[1].IsNull():
+				return dberr.New(dberr.InvalidParameterValue, "label name must not be NULL")
+			case len(a) > 2 && a[2].Bool():
+				return dberr.New(dberr.FeatureNotSupported, "force option is not supported yet")
 			}
 			entity, found := schema.Vertex, false
-			for _, l := range g.Labels(stmt.View(0)) {
-				if l.Name == label {
+			if err := s.labelsOf(ctx, tx, graph, func(l schema.Label) {
+				if l.Name == label && l.ID >= schema.FirstUserLabel {
 					entity, found = l.Entity, true
 				}
+			}); err != nil {
+				return err
 			}
-			stmt.Close()
 			if !found {
 				return dberr.New(dberr.InvalidSchema, "label %q does not exist", label)
 			}
@@ -506,7 +533,7 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 		})
 	case "graph_exists":
 		return &sqlbind.Function{Args: []*sqltype.Type{N}, Result: sqltype.Agtype, Vol: expr.Volatile, Call: func(a []value.Value) (value.Value, error) {
-			ctx := context.Background()
+			ctx := s.runContext()
 			tx, err := s.need(ctx)
 			if err != nil {
 				return value.Value{}, err
@@ -523,6 +550,27 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 		return &sqlbind.Function{Args: []*sqltype.Type{sqltype.Text}, Result: B, Call: func(a []value.Value) (value.Value, error) {
 			return flag(validLabel(a[0].Str())), nil
 		}}
+	}
+	return nil
+}
+
+// labelsOf visits the labels of a graph, those of every graph first.
+func (s *Session) labelsOf(ctx context.Context, tx store.Tx, graph string, f func(schema.Label)) error {
+	stmt, err := tx.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	g, err := stmt.Graph(ctx, graph)
+	if err != nil {
+		return err
+	}
+	f(schema.Label{ID: schema.VertexLabel, Name: "_ag_label_vertex"})
+	f(schema.Label{ID: schema.EdgeLabel, Name: "_ag_label_edge", Entity: schema.Edge})
+	for _, l := range g.Labels(stmt.View(0)) {
+		if l.ID >= schema.FirstUserLabel {
+			f(l)
+		}
 	}
 	return nil
 }

@@ -311,7 +311,7 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 	if err != nil {
 		return nil, err
 	}
-	cur, err := comp.prep.Run(ctx, stmt, g, vals, s.execOptions(tx, q, age))
+	cur, err := comp.prep.Run(ctx, stmt, g, vals, s.execOptions(ctx, tx, q, age))
 	if err != nil {
 		return nil, err
 	}
@@ -359,7 +359,7 @@ func planLines(text string) [][]value.Value {
 
 func (s *Session) readOnly() bool { return s.boolSetting("transaction_read_only") }
 
-func (s *Session) execOptions(tx store.Tx, q *plan.Query, age bool) exec.Options {
+func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, age bool) exec.Options {
 	o := exec.Options{
 		BatchSize: int(s.intSetting("hedgerow.batch_size")),
 		Reference: s.boolSetting("hedgerow.reference"),
@@ -370,8 +370,10 @@ func (s *Session) execOptions(tx store.Tx, q *plan.Query, age bool) exec.Options
 		Now:       time.Now(),
 		TxNow:     s.txTime,
 		AGE:       age,
-		Cancel:    &s.cancelled,
 		Tx:        tx,
+	}
+	if i := interruptOf(ctx); i != nil {
+		o.Cancel = &i.flag
 	}
 	if zone := s.raw(settings["timezone"]); zone != "UTC" {
 		o.Zone, _ = location(zone)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -83,10 +84,10 @@ type Portal struct {
 	closed  bool
 	done    bool
 	rows    rows
-	n       int64
+	n       int64 // rows handed out since Start
 	ctx     context.Context
-	end     func()
-	handout int64 // rows handed out by FETCH
+	stop    *interrupt
+	running bool // stop is reached by Cancel and the time limit
 }
 
 // Bind makes a portal. The unnamed one is replaced.
@@ -133,12 +134,17 @@ func (p *Portal) Copy() *CopyFormat { return p.p.copy }
 func (p *Portal) Empty() bool       { return p.p.Empty() }
 func (p *Portal) Text() string      { return p.p.Text }
 
-// Start executes the statement; a second call does nothing.
+// Start executes the statement; a second call goes on with it.
 func (p *Portal) Start(ctx context.Context) error {
 	if p.closed {
 		return dberr.New(dberr.UndefinedCursor, "portal %q does not exist", p.name)
 	}
 	if p.started {
+		if p.done {
+			p.n = 0
+		} else {
+			p.resume()
+		}
 		return nil
 	}
 	p.started = true
@@ -146,17 +152,35 @@ func (p *Portal) Start(ctx context.Context) error {
 		_, err := p.s.need(ctx)
 		return err
 	}
-	p.ctx, p.end = p.s.running(ctx)
+	p.stop = &interrupt{}
+	p.ctx, p.stop.cancel = context.WithCancel(context.WithValue(ctx, interruptKey{}, p.stop))
+	p.stop.ctx = p.ctx
+	p.resume()
 	r, err := p.p.command.run(p.ctx, p.s, p.args)
 	if err != nil {
 		p.finish()
-		return p.s.mapError(err)
+		return p.mapError(err)
 	}
 	p.rows = r
 	if r == nil {
 		p.finish()
 	}
 	return nil
+}
+
+func (p *Portal) resume() {
+	if !p.running && !p.done {
+		p.running, p.n = true, 0
+		p.s.resume(p.stop)
+	}
+}
+
+// Pause says that no more rows are asked for now: the time limit rests, and Cancel means something else. Start goes on.
+func (p *Portal) Pause() {
+	if p.running {
+		p.running = false
+		p.s.pause(p.stop)
+	}
 }
 
 // Next returns the next row, nil at the end.
@@ -167,7 +191,7 @@ func (p *Portal) Next(ctx context.Context) ([]value.Value, error) {
 	row, err := p.rows.Next(p.ctx)
 	if err != nil {
 		p.finish()
-		return nil, p.s.mapError(err)
+		return nil, p.mapError(err)
 	}
 	if row == nil {
 		p.finish()
@@ -193,9 +217,9 @@ func (p *Portal) finish() {
 	if p.rows != nil {
 		p.rows.Close()
 	}
-	if p.end != nil {
-		p.end()
-		p.end = nil
+	p.Pause()
+	if p.stop != nil {
+		p.stop.cancel()
 	}
 }
 
@@ -219,14 +243,17 @@ func (p *Portal) Close() {
 	}
 }
 
-// mapError gives a cancelled statement its error and marks what else came with it.
-func (s *Session) mapError(err error) error {
-	if s.cancelled.Load() {
-		if e := dberr.As(err); e.Code == dberr.Canceled || e.Code == dberr.Internal {
-			return dberr.New(dberr.Canceled, "canceling statement due to user request")
+// mapError gives a statement that was interrupted its error: who interrupted it is known here alone.
+func (p *Portal) mapError(err error) error {
+	e := dberr.As(err)
+	if e.Code == dberr.Canceled {
+		why := "user request"
+		if p.stop.timeout.Load() || errors.Is(p.ctx.Err(), context.DeadlineExceeded) {
+			why = "statement timeout"
 		}
+		return dberr.Wrap(dberr.Canceled, nil, "canceling statement due to %s", why)
 	}
-	return dberr.As(err)
+	return e
 }
 
 // fixed is a result that is there already.

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,44 +97,70 @@ type Session struct {
 	db     *Database
 	client Client
 
-	set   map[string]string // settings that differ from their initial value, by lower-case name
+	base  map[string]string // what RESET goes back to: the database's and the connection's own initial values, by lower-case name
+	set   map[string]string // settings that were changed since, by lower-case name
 	local map[string]string // values to go back to at the end of the transaction
 
 	tx        store.Tx
 	txTime    time.Time
 	block     bool // BEGIN was given
 	failed    bool
-	multi     bool // inside a simple Query of several statements
+	multi     bool // inside a simple Query of several statements: DECLARE may rely on the transaction
 	isolation store.Isolation
 	points    []string // open savepoints, outermost first
 
 	prepared map[string]*Prepared
 	portals  map[string]*Portal
+	cache    map[cacheKey]*Prepared
 
-	ddl          bool   // the open transaction has changed the catalog
-	agePrepared  string // what age_prepare_cypher left for cypher(NULL, NULL)
-	ageGraph     string
-	ageDialect   bool // LOAD 'age' was run
-	cancelled    atomic.Bool
-	cancelMu     sync.Mutex // guards cancelRun
-	cancelRun    context.CancelFunc
-	statementEnd time.Time
+	ddl         bool   // the open transaction has changed the catalog
+	agePrepared string // what age_prepare_cypher left for cypher(NULL, NULL)
+	ageGraph    string
+	ageDialect  bool // LOAD 'age' was run: agtype is printed plainly unless a setting says otherwise (rules D5)
+
+	mu     sync.Mutex   // guards the field below
+	active []*interrupt // what runs: a portal and the cursor that it fetches from
+}
+
+// interrupt stops one portal: from another connection, by its context or by the statement's time limit.
+type interrupt struct {
+	flag    atomic.Bool // polled by the executor
+	timeout atomic.Bool // the time limit set it
+	ctx     context.Context
+	cancel  context.CancelFunc
+	timer   *time.Timer
+}
+
+func (i *interrupt) stop() {
+	i.flag.Store(true)
+	i.cancel()
+}
+
+type interruptKey struct{}
+
+// interruptOf returns the interrupt of the portal whose context this is.
+func interruptOf(ctx context.Context) *interrupt {
+	i, _ := ctx.Value(interruptKey{}).(*interrupt)
+	return i
 }
 
 // Open starts a session.
 func (db *Database) Open(c Client) *Session {
-	s := &Session{db: db, client: c, set: map[string]string{}, prepared: map[string]*Prepared{}, portals: map[string]*Portal{}}
+	s := &Session{
+		db: db, client: c, base: map[string]string{}, set: map[string]string{}, prepared: map[string]*Prepared{},
+		portals: map[string]*Portal{}, cache: map[cacheKey]*Prepared{},
+	}
 	for k, v := range db.opt.Settings {
-		s.set[strings.ToLower(k)] = v
+		s.base[strings.ToLower(k)] = v
 	}
 	if c.Graph != "" {
-		s.set["hedgerow.graph"] = c.Graph
+		s.base["hedgerow.graph"] = c.Graph
 	}
 	if c.Application != "" {
-		s.set["application_name"] = c.Application
+		s.base["application_name"] = c.Application
 	}
 	if c.Language == Cypher {
-		s.set["hedgerow.language"] = "cypher"
+		s.base["hedgerow.language"] = "cypher"
 	}
 	db.mu.Lock()
 	db.sessions[s] = struct{}{}
@@ -167,32 +194,56 @@ func (db *Database) CancelAll() {
 
 // Cancel interrupts the running statement, if there is one (S1).
 func (s *Session) Cancel() {
-	s.cancelMu.Lock()
-	defer s.cancelMu.Unlock()
-	if s.cancelRun != nil {
-		s.cancelled.Store(true)
-		s.cancelRun()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.active {
+		i.stop()
 	}
 }
 
-// running makes a context that Cancel and the statement timeout end; done must be called.
-func (s *Session) running(ctx context.Context) (run context.Context, done func()) {
-	var cancel context.CancelFunc
+// interrupted reports whether what runs is to stop, for functions that wait.
+func (s *Session) interrupted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.active {
+		if i.flag.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// runContext is the context of what runs, for functions, which are not given one.
+func (s *Session) runContext() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.active); n > 0 {
+		return s.active[n-1].ctx
+	}
+	return context.Background()
+}
+
+// resume makes an interrupt one that Cancel and the time limit reach; pause takes it out again. A statement's time runs between the two.
+func (s *Session) resume(i *interrupt) {
 	if ms := s.intSetting("statement_timeout"); ms > 0 {
-		run, cancel = context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
-	} else {
-		run, cancel = context.WithCancel(ctx)
+		i.timer = time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
+			i.timeout.Store(true)
+			i.stop()
+		})
 	}
-	s.cancelled.Store(false)
-	s.cancelMu.Lock()
-	s.cancelRun = cancel
-	s.cancelMu.Unlock()
-	return run, func() {
-		s.cancelMu.Lock()
-		s.cancelRun = nil
-		s.cancelMu.Unlock()
-		cancel()
+	s.mu.Lock()
+	s.active = append(s.active, i)
+	s.mu.Unlock()
+}
+
+func (s *Session) pause(i *interrupt) {
+	if i.timer != nil {
+		i.timer.Stop()
+		i.timer = nil
 	}
+	s.mu.Lock()
+	s.active = slices.DeleteFunc(s.active, func(x *interrupt) bool { return x == i })
+	s.mu.Unlock()
 }
 
 // ---- settings ---------------------------------------------------------------------------------------------------------
@@ -207,7 +258,7 @@ func (s *Session) Setting(name string) string {
 }
 
 func (s *Session) raw(d *setting) string {
-	key := strings.ToLower(d.name)
+	key := d.key
 	switch key {
 	case "session_authorization":
 		return s.client.User
@@ -216,9 +267,19 @@ func (s *Session) raw(d *setting) string {
 			return isolationText(s.isolation)
 		}
 		return s.raw(settings["default_transaction_isolation"])
+	case "transaction_read_only":
+		if _, ok := s.set[key]; !ok {
+			return s.raw(settings["default_transaction_read_only"])
+		}
 	}
 	if v, ok := s.set[key]; ok {
 		return v
+	}
+	if v, ok := s.base[key]; ok {
+		return v
+	}
+	if key == "hedgerow.agtype_plain" && s.ageDialect {
+		return "on"
 	}
 	return d.initial
 }
@@ -236,14 +297,20 @@ func (s *Session) Set(name, v string, local bool) error {
 	if err != nil {
 		return err
 	}
-	key := strings.ToLower(d.name)
 	if v, err = d.check(v); err != nil {
 		return err
 	}
-	switch key {
+	switch d.key {
 	case "transaction_isolation":
 		return s.setIsolation(v)
 	case "transaction_read_only":
+		if !s.block {
+			return nil // the transaction that it is about ends with the statement
+		}
+		local = true
+		if v == "off" && s.tx != nil && s.readOnly() {
+			return dberr.New(dberr.ActiveTransaction, "transaction read-write mode must be set before any query")
+		}
 		if s.tx != nil {
 			s.tx.SetReadOnly(v == "on")
 		}
@@ -252,8 +319,8 @@ func (s *Session) Set(name, v string, local bool) error {
 			s.tx.SetAsync(v == "off")
 		}
 	}
-	s.remember(key, local)
-	s.set[key] = v
+	s.remember(d.key, local)
+	s.set[d.key] = v
 	s.reportSetting(d)
 	return nil
 }
@@ -261,29 +328,30 @@ func (s *Session) Set(name, v string, local bool) error {
 // remember keeps the value that the end of the transaction, or its rollback, brings back. As a rollback undoes SET too, every change
 // inside a transaction is remembered; a commit forgets those that were not local.
 func (s *Session) remember(key string, local bool) {
-	if !local && !s.block {
+	if !local && !s.block && s.tx == nil {
 		return
 	}
 	if s.local == nil {
 		s.local = map[string]string{}
 	}
-	mark := key
-	if !local {
-		mark = "\x00" + key // undone by a rollback only
+	old, had := s.set[key]
+	if !had {
+		old = "\x00"
 	}
-	if _, ok := s.local[mark]; !ok {
-		old, had := s.set[key]
-		if !had {
-			old = "\x00"
-		}
-		s.local[mark] = old
+	if _, ok := s.local["\x00"+key]; !ok {
+		s.local["\x00"+key] = old // for a rollback
+	}
+	if _, ok := s.local[key]; local && !ok {
+		s.local[key] = old
+	} else if !local {
+		delete(s.local, key) // SET after SET LOCAL stays
 	}
 }
 
 func (s *Session) restoreLocals(committed bool) {
 	for mark, old := range s.local {
-		key, undoOnly := strings.CutPrefix(mark, "\x00")
-		if undoOnly && committed {
+		key, rollback := strings.CutPrefix(mark, "\x00")
+		if rollback == committed {
 			continue
 		}
 		if old == "\x00" {
@@ -298,10 +366,14 @@ func (s *Session) restoreLocals(committed bool) {
 	s.local = nil
 }
 
-// Reset brings a setting back to its initial value; "all" means every one.
+// Reset brings a setting back to its initial value; "all" means every one, those of the transaction apart.
 func (s *Session) Reset(name string) error {
 	if strings.EqualFold(name, "all") {
 		for key := range s.set {
+			if strings.HasPrefix(key, "transaction_") {
+				continue
+			}
+			s.remember(key, false)
 			delete(s.set, key)
 			if d := settings[key]; d != nil {
 				s.reportSetting(d)
@@ -313,21 +385,29 @@ func (s *Session) Reset(name string) error {
 	if err != nil {
 		return err
 	}
-	if d.kind == internalSetting {
-		return dberr.New(dberr.InvalidParameterValue, "parameter %q cannot be changed", d.name)
+	if d.kind == internalSetting || strings.HasPrefix(d.key, "transaction_") {
+		return dberr.New(dberr.InvalidParameterValue, "parameter %q cannot be reset", d.name)
 	}
-	s.remember(strings.ToLower(d.name), false)
-	delete(s.set, strings.ToLower(d.name))
+	s.remember(d.key, false)
+	delete(s.set, d.key)
 	s.reportSetting(d)
 	return nil
 }
 
-// Startup sets a parameter of a connection's first message; it becomes what RESET goes back to.
+// Startup sets a parameter of a connection's first message; it is what RESET goes back to.
 func (s *Session) Startup(name, v string) error {
 	if strings.EqualFold(name, "datestyle") || strings.EqualFold(name, "timezone") {
 		v = strings.Trim(v, `"'`)
 	}
-	return s.Set(name, v, false)
+	d, err := findSetting(name)
+	if err != nil {
+		return err
+	}
+	if v, err = d.check(v); err != nil {
+		return err
+	}
+	s.base[d.key] = v
+	return nil
 }
 
 func (s *Session) reportSetting(d *setting) {
@@ -347,15 +427,15 @@ func (s *Session) notice(severity, code, format string) {
 
 // Notify hands a notice to the client.
 func (s *Session) Notify(n Notice) {
-	if s.OnNotice != nil && !(s.raw(settings["client_min_messages"]) == "error") &&
-		!(n.Severity == "NOTICE" && s.raw(settings["client_min_messages"]) == "warning") {
+	least := s.raw(settings["client_min_messages"])
+	if s.OnNotice != nil && least != "error" && !(n.Severity != "WARNING" && least == "warning") {
 		s.OnNotice(n)
 	}
 }
 
 // AppendText appends a value in its type's text form under the session's settings.
 func (s *Session) AppendText(dst []byte, t *sqltype.Type, v value.Value) ([]byte, error) {
-	if t == sqltype.Agtype && (s.ageDialect || s.boolSetting("hedgerow.agtype_plain")) {
+	if t == sqltype.Agtype && s.boolSetting("hedgerow.agtype_plain") {
 		return value.AppendAgtypeOptions(dst, v, value.TextOptions{Plain: true}), nil
 	}
 	return sqltype.AppendText(dst, t, v)

@@ -25,6 +25,7 @@ const (
 
 type setting struct {
 	name    string // as SHOW prints it
+	key     string // lower case
 	kind    settingKind
 	initial string
 	enum    []string
@@ -51,13 +52,13 @@ func init() {
 		{name: "default_transaction_read_only", kind: boolSetting, initial: "off", help: "new transactions are read only"},
 		{name: "default_transaction_deferrable", kind: boolSetting, initial: "off", help: "accepted"},
 		{name: "extra_float_digits", kind: intSetting, initial: "1", help: "accepted; output always round-trips"},
-		{name: "idle_in_transaction_session_timeout", kind: durationSetting, initial: "0", help: "longest idle time inside a transaction"},
+		{name: "idle_in_transaction_session_timeout", kind: durationSetting, initial: "0", help: "accepted; no effect yet"},
 		{name: "in_hot_standby", kind: internalSetting, initial: "off", help: "never"},
 		{name: "integer_datetimes", kind: internalSetting, initial: "on", help: "always"},
 		{name: "IntervalStyle", kind: enumSetting, initial: "postgres", enum: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}, help: "format of intervals"},
 		{name: "is_superuser", kind: internalSetting, initial: "on", help: "whether the user may do everything"},
 		{name: "jit", kind: boolSetting, initial: "off", help: "accepted"},
-		{name: "lock_timeout", kind: durationSetting, initial: "0", help: "longest wait for a lock"},
+		{name: "lock_timeout", kind: durationSetting, initial: "0", help: "accepted; no effect yet: statement_timeout ends a wait"},
 		{name: "max_identifier_length", kind: internalSetting, initial: "63", help: "bytes of an identifier"},
 		{name: "max_index_keys", kind: internalSetting, initial: "32", help: "keys of an index"},
 		{name: "row_security", kind: boolSetting, initial: "on", help: "accepted"},
@@ -81,8 +82,8 @@ func init() {
 		{name: "hedgerow.reference", kind: boolSetting, initial: "off", help: "run statements by the reference plan: one row a batch, a barrier between all clauses"},
 		{name: "age.enable_containment", kind: boolSetting, initial: "on", help: "accepted; a property map is always equality per key"},
 	} {
-		s := s
-		settings[strings.ToLower(s.name)] = &s
+		s.key = strings.ToLower(s.name)
+		settings[s.key] = &s
 	}
 }
 
@@ -100,7 +101,7 @@ func findSetting(name string) (*setting, error) {
 		return s, nil
 	}
 	if prefix, _, ok := strings.Cut(key, "."); ok && prefix != "age" && prefix != "hedgerow" {
-		return &setting{name: name, kind: textSetting}, nil // a customised option: kept, means nothing
+		return &setting{name: name, key: key, kind: textSetting}, nil // a customised option: kept, means nothing
 	}
 	err := dberr.New(dberr.UndefinedObject, "unrecognized configuration parameter %q", name)
 	if near := closest(key, settingNames()); near != "" {

@@ -229,7 +229,7 @@ func (c *queryCommand) run(ctx context.Context, s *Session, args []value.Value) 
 		stmt.Close()
 		return nil, err
 	}
-	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, s.execOptions(tx, c.bound.Query, false))
+	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, s.execOptions(ctx, tx, c.bound.Query, false))
 	if err != nil {
 		stmt.Close()
 		return nil, err
@@ -279,6 +279,9 @@ func (f *fenceSet) run(ctx context.Context, calls []*callSource, args []value.Va
 	}
 	if !f.wrote {
 		return nil
+	}
+	if f.s.readOnly() {
+		return dberr.New(dberr.ReadOnlyTransaction, "cannot execute a writing cypher() in a read-only transaction")
 	}
 	f.rows = map[*callSource][][]value.Value{}
 	for _, call := range calls {
@@ -372,13 +375,12 @@ func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (
 
 // shift moves an error's place from the Cypher text to the SQL text around it.
 func (c *callSource) shift(err error) error {
-	e := dberr.As(err)
-	if e != nil && e.Pos >= 0 {
-		moved := *e
-		moved.Pos, moved.End = e.Pos+c.at, e.End+c.at
+	if c.at < 0 { // the text stands elsewhere
+		moved := *dberr.As(err)
+		moved.Pos, moved.End = -1, -1
 		return &moved
 	}
-	return err
+	return Shift(err, c.at)
 }
 
 type shifted struct {
@@ -794,7 +796,7 @@ func (u *utility) run(ctx context.Context, s *Session, args []value.Value) (rows
 		}
 		return nil, nil
 	case *sql.DeclareCursor:
-		if !s.block && (b.Hold == nil || !*b.Hold) {
+		if !s.block && !s.multi && (b.Hold == nil || !*b.Hold) {
 			return nil, dberr.New(dberr.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 		}
 		if b.Hold != nil && *b.Hold {
@@ -804,7 +806,9 @@ func (u *utility) run(ctx context.Context, s *Session, args []value.Value) (rows
 		if err != nil {
 			return nil, err
 		}
-		return nil, portal.Start(context.WithoutCancel(ctx))
+		err = portal.Start(context.WithoutCancel(ctx))
+		portal.Pause()
+		return nil, err
 	case *sql.Fetch:
 		return u.fetch(ctx, s, b)
 	case *sql.CloseCursor:
@@ -840,6 +844,10 @@ func (u *utility) fetch(ctx context.Context, s *Session, b *sql.Fetch) (rows, er
 		return nil, dberr.New(dberr.FeatureNotSupported, "a cursor moves forward only").WithHint("Use FETCH NEXT, FETCH n or FETCH ALL.")
 	}
 	out := &fixed{}
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
+	defer p.Pause()
 	for int64(len(out.data))+u.n < b.Count {
 		row, err := p.Next(ctx)
 		if err != nil {

@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"encoding/binary"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
 	"github.com/hedgerowdb/hedgerow/internal/lang/sql"
+	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
@@ -143,14 +145,78 @@ func cypherIndex(text string) bool {
 
 // Prepare parses and binds one statement. types are those of $1 … $n that the client declared; nil ones are inferred.
 func (s *Session) Prepare(ctx context.Context, t Text, types []*sqltype.Type) (*Prepared, error) {
-	p := &Prepared{Text: t.Text}
 	if t.Text == "" {
-		return p, nil
+		return &Prepared{}, nil
 	}
+	key, fits := s.cacheKey(t, types)
+	if fits && !s.failed {
+		if p := s.cache[key]; p != nil {
+			return p, nil
+		}
+	}
+	var p *Prepared
+	var err error
 	if t.Lang == Cypher {
-		return s.prepareCypher(ctx, t.Text, types)
+		p, err = s.prepareCypher(ctx, t.Text, types)
+	} else {
+		p, err = s.prepareSQL(ctx, t.Text, types)
 	}
-	return s.prepareSQL(ctx, t.Text, types)
+	if err == nil && fits && p.cacheable() {
+		if len(s.cache) >= maxCached {
+			for k := range s.cache { // any one
+				delete(s.cache, k)
+				break
+			}
+		}
+		s.cache[key] = p
+	}
+	return p, err
+}
+
+const (
+	maxCached     = 64      // statements of a session
+	maxCachedText = 8 << 10 // bytes of one of them
+)
+
+// cacheKey is what the meaning of a query depends on: relations and functions are the same for a session's whole life, and what a call of
+// cypher() returns follows from its text alone; its plan is looked up, and made anew if the catalog has changed, at every execution.
+type cacheKey struct {
+	text, graph, types string
+	lang               Language
+}
+
+func (s *Session) cacheKey(t Text, types []*sqltype.Type) (cacheKey, bool) {
+	if len(t.Text) > maxCachedText || len(types) > 64 {
+		return cacheKey{}, false
+	}
+	k := cacheKey{text: t.Text, lang: t.Lang}
+	if t.Lang == Cypher {
+		k.graph = s.raw(settings["hedgerow.graph"])
+	}
+	if len(types) > 0 {
+		var buf [64]byte
+		b := buf[:0]
+		for _, t := range types {
+			oid := uint32(0)
+			if t != nil {
+				oid = t.OID
+			}
+			b = binary.LittleEndian.AppendUint32(b, oid)
+		}
+		k.types = string(b)
+	}
+	return k, true
+}
+
+// cacheable reports whether the statement may serve again for the same text.
+func (p *Prepared) cacheable() bool {
+	switch c := p.command.(type) {
+	case *queryCommand:
+		return !c.cat.once
+	case *cypherCommand:
+		return !c.query.Schema && c.explain == plan.NoExplain
+	}
+	return false
 }
 
 // Start prepares and starts a statement for the embedded API: named parameters for Cypher, args for $1 … $n.
@@ -167,13 +233,7 @@ func (s *Session) Start(ctx context.Context, text string, lang Language, named m
 		return nil, dberr.New(dberr.Syntax, "the text holds %d statements, and one is allowed here", len(parts)).
 			At(parts[1].Offset, parts[1].Offset+len(parts[1].Text)).WithHint("Exec and the shell run several.")
 	}
-	shift := func(err error) error {
-		if e := dberr.As(err); e != nil && e.Pos >= 0 {
-			e.Pos, e.End = e.Pos+parts[0].Offset, e.End+parts[0].Offset
-			return e
-		}
-		return err
-	}
+	shift := func(err error) error { return Shift(err, parts[0].Offset) }
 	var types []*sqltype.Type
 	for _, a := range args {
 		types = append(types, typeOf(a))
@@ -198,6 +258,18 @@ func (s *Session) Start(ctx context.Context, text string, lang Language, named m
 		return nil, shift(err)
 	}
 	return portal, nil
+}
+
+// Shift moves an error's place by the offset of the text that it speaks of. The error itself may belong to a plan that others run: it is
+// copied.
+func Shift(err error, by int) error {
+	e := dberr.As(err)
+	if e == nil || e.Pos < 0 {
+		return err
+	}
+	moved := *e
+	moved.Pos, moved.End = e.Pos+by, e.End+by
+	return &moved
 }
 
 // typeOf returns the SQL type that a Go argument's value is declared with.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -60,7 +61,7 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 	}
 	tx, err := s.db.store.Begin(ctx, store.TxOptions{
 		Isolation: s.isolation,
-		ReadOnly:  s.boolSetting("transaction_read_only") || !s.block && s.boolSetting("default_transaction_read_only"),
+		ReadOnly:  s.readOnly(),
 		Async:     s.raw(settings["synchronous_commit"]) == "off",
 	})
 	if err != nil {
@@ -91,18 +92,16 @@ func (s *Session) Begin(m Modes) error {
 			s.isolation = parseIsolation(m.Isolation)
 		}
 	}
-	s.block = true
 	readOnly := s.boolSetting("default_transaction_read_only")
 	if m.ReadOnly != nil {
 		readOnly = *m.ReadOnly
 	}
-	if readOnly {
-		if s.tx != nil {
-			s.tx.SetReadOnly(true)
-		}
-		s.remember("transaction_read_only", true)
-		s.set["transaction_read_only"] = "on"
+	s.block = true
+	if s.tx != nil && readOnly {
+		s.tx.SetReadOnly(true)
 	}
+	s.remember("transaction_read_only", true)
+	s.set["transaction_read_only"] = onOff(readOnly)
 	return nil
 }
 
@@ -127,7 +126,8 @@ func (s *Session) commit(ctx context.Context) error {
 		s.restoreLocals(true)
 		return nil
 	}
-	if err := tx.Commit(ctx); err != nil {
+	// A commit that has begun is carried to its end: nobody could tell whether one that was interrupted has happened.
+	if err := tx.Commit(context.WithoutCancel(ctx)); err != nil {
 		tx.Rollback()
 		s.restoreLocals(false)
 		return err
@@ -165,8 +165,25 @@ func (s *Session) Fail() {
 	s.rollback()
 }
 
-// Abort is Fail after a panic: nothing of the statement is trusted.
-func (s *Session) Abort() { s.Fail() }
+// Abort is Fail after a panic: nothing of the statement is trusted. A panic inside a critical section has left pages half changed that must
+// never reach the disk, so it ends the process (rules A11). false means that not even the rollback worked: the session is of no use any more.
+func (s *Session) Abort() (usable bool) {
+	if c, ok := s.tx.(interface{ InCritical() bool }); ok && c.InCritical() {
+		s.db.opt.Log.Error("a panic inside a critical section ends the process")
+		exit(134)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.db.opt.Log.Error("rollback after a panic failed", "panic", p)
+			s.tx, s.failed, usable = nil, s.block, false
+			clear(s.portals)
+		}
+	}()
+	s.Fail()
+	return true
+}
+
+var exit = os.Exit // a test replaces it
 
 // EndImplicit commits the implicit transaction, if one is open and no block is.
 func (s *Session) EndImplicit(ctx context.Context) error {
