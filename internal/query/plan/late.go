@@ -70,6 +70,8 @@ func (l *lateProps) eligible(n Node) bool {
 	switch n.(type) {
 	case *ProduceResults, *HashJoin, *Merge:
 		return false
+	case *Lock:
+		return false // it evaluates only when the rows have changed, on what they are then (rules A9)
 	}
 	return true
 }
@@ -105,7 +107,7 @@ func (l *lateProps) demand(n Node, above []propKey) {
 	switch n.(type) {
 	case *Aggregate, *Distinct:
 		down = keys // columns end here
-	case *TopN, *Sort, *Limit, *Eager:
+	case *TopN, *Sort, *Limit, *Eager, *Lock:
 		down = nil // fewer rows, or another time
 	}
 	cs := n.Children()
@@ -160,8 +162,8 @@ func (l *lateProps) place(n Node) (Node, map[propKey]fetched) {
 	}
 	n = l.fetchFor(n, avail)
 	switch n := n.(type) {
-	case *Aggregate, *Distinct:
-		return n, map[propKey]fetched{}
+	case *Aggregate, *Distinct, *Lock:
+		return n, map[propKey]fetched{} // what was read before the lock may be out of date
 	case *Apply:
 		if n.Kind == Optional || n.Kind == Inner || n.Kind == Unit {
 			return n, avail

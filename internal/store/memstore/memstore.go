@@ -33,8 +33,9 @@ type DB struct {
 	nextG  schema.GraphID
 	nextIx schema.IndexID
 
-	epoch  atomic.Uint64
-	writer chan struct{} // holds one token: the right to write
+	epoch   atomic.Uint64
+	writer  chan struct{} // holds one token: the right to write
+	waiting chan struct{} // a transaction has begun to wait for it
 }
 
 var (
@@ -46,10 +47,13 @@ var (
 
 // New returns an empty database.
 func New() *DB {
-	d := &DB{graphs: map[string]*graph{}, csn: 1, writer: make(chan struct{}, 1)}
+	d := &DB{graphs: map[string]*graph{}, csn: 1, writer: make(chan struct{}, 1), waiting: make(chan struct{}, 1)}
 	d.writer <- struct{}{}
 	return d
 }
+
+// AwaitWaiter returns when some transaction has begun to wait for the right to write.
+func (d *DB) AwaitWaiter() { <-d.waiting }
 
 // Caps says that command ids and savepoints are there.
 func (d *DB) Caps() store.Caps { return store.Caps{CommandIDs: true, Savepoints: true} }

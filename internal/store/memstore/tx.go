@@ -61,6 +61,16 @@ func (t *tx) lock(ctx context.Context) error {
 	case <-t.db.writer:
 		t.token = true
 		return nil
+	default:
+	}
+	select {
+	case t.db.waiting <- struct{}{}:
+	default:
+	}
+	select {
+	case <-t.db.writer:
+		t.token = true
+		return nil
 	case <-ctx.Done():
 		return dberr.As(context.Cause(ctx))
 	}
