@@ -58,6 +58,7 @@ type binder struct {
 	text   string
 	params map[string]int
 	anon   int
+	slots  []*Var // by slot; nil for hints
 }
 
 // fault carries an error up to Bind.
@@ -86,6 +87,7 @@ func (b *binder) notice(code string, n spanned, hint, format string, args ...any
 // slot allots a slot.
 func (b *binder) slot() int {
 	b.st.Slots++
+	b.slots = append(b.slots, nil)
 	return b.st.Slots - 1
 }
 
@@ -97,6 +99,7 @@ func (b *binder) newVar(name string, kind VarKind, t expr.Type, pos int) *Var {
 		v.Hint = b.slot()
 	}
 	b.st.Vars = append(b.st.Vars, v)
+	b.slots[v.Slot] = v
 	return v
 }
 
@@ -130,12 +133,10 @@ func (b *binder) alias(name string, e expr.Expr, pos int) *Var {
 }
 
 func (b *binder) bySlot(slot int) *Var {
-	for i := len(b.st.Vars) - 1; i >= 0; i-- {
-		if b.st.Vars[i].Slot == slot {
-			return b.st.Vars[i]
-		}
+	if slot < 0 || slot >= len(b.slots) {
+		return nil
 	}
-	return nil
+	return b.slots[slot]
 }
 
 // param numbers a parameter.

@@ -266,17 +266,15 @@ func (b *binder) listLit(c ectx, e *cypher.ListLit) expr.Expr {
 
 // mapEntries binds a literal map; of a repeated key the last entry wins.
 func (b *binder) mapEntries(c ectx, e *cypher.MapLit) (keys []string, vals []expr.Expr) {
+	place := make(map[string]int, len(e.Entries))
 	for _, en := range e.Entries {
 		v := b.expr(c, en.Value)
-		dup := false
-		for i, k := range keys {
-			if k == en.Key.Name {
-				vals[i], dup = v, true
-			}
+		if i, dup := place[en.Key.Name]; dup {
+			vals[i] = v
+			continue
 		}
-		if !dup {
-			keys, vals = append(keys, en.Key.Name), append(vals, v)
-		}
+		place[en.Key.Name] = len(keys)
+		keys, vals = append(keys, en.Key.Name), append(vals, v)
 	}
 	return keys, vals
 }

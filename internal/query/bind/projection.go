@@ -44,11 +44,13 @@ func (p *part) projection(c cypher.Clause, pj *cypher.Projection, where cypher.E
 		}
 		items = append(items, nm)
 	}
-	for i := range items {
-		for j := range items[:i] {
-			if items[i].name == items[j].name && !(b.opts.AGE && ret && p.kind == queryTop) {
+	if !(b.opts.AGE && ret && p.kind == queryTop) {
+		seen := make(map[string]bool, len(items))
+		for i := range items {
+			if seen[items[i].name] {
 				b.fail(dberr.DuplicateAlias, "ColumnNameConflict", items[i].n, "column `%s` is defined more than once", items[i].name)
 			}
+			seen[items[i].name] = true
 		}
 	}
 	taken := map[*Var]bool{}

@@ -116,6 +116,11 @@ func (b *builder) step(s *stream, st *state) *stream {
 			s = s.with(&Filter{Base: p.base(st.card), Child: s.root, Preds: []expr.Expr{eq}})
 		}
 		return b.solved(s, st.step.i, false)
+	case stepRelSeek:
+		r := &g.rels[st.step.i]
+		s = b.seek(s, st, schema.Edge, r.Var)
+		ends := &state{done: st.done, card: st.card, prev: st.prev, step: step{kind: stepEnds, i: st.step.i}}
+		return b.step(s, ends)
 	case stepExpand, stepInto:
 		return b.expand(s, st)
 	}
@@ -132,20 +137,45 @@ func other(n *ProjectEndpoints, slot Slot) Slot {
 func (b *builder) leaf(s *stream, st *state) *stream {
 	g, p := b.g, b.g.p
 	v, lf := g.nodes[st.step.i].v, st.step.leaf
-	for i := range g.preds {
+	if lf.seek {
+		return b.seek(s, st, schema.Vertex, v)
+	}
+	b.consume(lf)
+	var n Node
+	c := leafChild(s.root)
+	if lf.all {
+		n = &AllNodesScan{Base: p.base(st.card), Child: c, Node: v.Slot, Hint: v.Hint}
+	} else {
+		n = &LabelScan{Base: p.base(st.card), Child: c, Node: v.Slot, Hint: v.Hint, Labels: lf.labels}
+		b.missingIndex(st.step.i, lf)
+	}
+	s = s.with(n)
+	s.bound = clone(s.bound)
+	s.bound.add(v.Slot)
+	s.extend(v.Root.Slot)
+	return s
+}
+
+func (b *builder) consume(lf *leaf) {
+	for i := range b.g.preds {
 		if i < 64 && lf.used&(1<<i) != 0 {
 			b.used[i] = true
 		}
 	}
+}
+
+// seek finds a vertex or relationship by index or id.
+func (b *builder) seek(s *stream, st *state, ent schema.Entity, v *bind.Var) *stream {
+	p, lf := b.g.p, st.step.leaf
+	b.consume(lf)
 	c := leafChild(s.root)
 	var n Node
 	single := false
-	switch {
-	case lf.id != nil:
-		n = &ByID{Base: p.base(st.card), Child: c, Entity: schema.Vertex, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, ID: p.expr(lf.id), In: lf.idIn, Element: lf.elem}
+	if lf.id != nil {
+		n = &ByID{Base: p.base(st.card), Child: c, Entity: ent, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, ID: p.expr(lf.id), In: lf.idIn, Element: lf.elem}
 		single = !lf.idIn
-	case lf.ix != nil:
-		x := &IndexSeek{Base: p.base(st.card), Child: c, Entity: schema.Vertex, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, Index: lf.ix.ID, IndexName: lf.ix.Name,
+	} else {
+		x := &IndexSeek{Base: p.base(st.card), Child: c, Entity: ent, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, Index: lf.ix.ID, IndexName: lf.ix.Name,
 			Label: lf.ix.LabelName, Keys: lf.ix.KeyNames, In: lf.in, LowerInc: lf.lowerInc, UpperInc: lf.upperInc, Unique: lf.ix.Unique && len(lf.eq) == len(lf.ix.KeyNames)}
 		for _, e := range lf.eq {
 			x.Eq = append(x.Eq, p.expr(e))
@@ -153,11 +183,6 @@ func (b *builder) leaf(s *stream, st *state) *stream {
 		x.Lower, x.Upper, x.Prefix = p.expr(lf.lower), p.expr(lf.upper), p.expr(lf.prefix)
 		single = x.Unique && x.In < 0
 		n = x
-	case lf.all:
-		n = &AllNodesScan{Base: p.base(st.card), Child: c, Node: v.Slot, Hint: v.Hint}
-	default:
-		n = &LabelScan{Base: p.base(st.card), Child: c, Node: v.Slot, Hint: v.Hint, Labels: lf.labels}
-		b.missingIndex(st.step.i, lf)
 	}
 	s = s.with(n)
 	s.bound = clone(s.bound)
@@ -174,7 +199,7 @@ func (b *builder) missingIndex(i int, lf *leaf) {
 	if lf.rows < 1000 || len(lf.labels) != 1 || !p.opt.on(RuleIndexSeek) {
 		return
 	}
-	for _, t := range g.tests(&state{done: b.done}, i) {
+	for _, t := range g.tests(&state{done: b.done}, g.vertex(i)) {
 		if t.op == expr.OpEq {
 			v := g.nodes[i].v
 			name := v.Name

@@ -75,6 +75,9 @@ func (w *changes) any() bool {
 
 // conflict returns why a barrier must stand between i and k, or "" if none needs to.
 func conflict(i, k *effects) string {
+	if i.creates() && k.creates() {
+		return "" // the common case of long scripts
+	}
 	same := func(a, b int) bool { return a == b && a != unknownVar && i.distinct(a) }
 	if s := readWrite(&i.w, &k.r, same); s != "" {
 		return fmt.Sprintf("%s reads %s that %s writes", k.name, s, i.name)
@@ -99,6 +102,12 @@ func conflict(i, k *effects) string {
 		return fmt.Sprintf("%s and %s change the same relationships", i.name, k.name)
 	}
 	return ""
+}
+
+// creates reports whether a clause makes entities and neither looks for any nor changes old ones.
+func (e *effects) creates() bool {
+	w := &e.w
+	return !w.all && len(w.props)+len(w.labels)+len(w.deletes)+len(w.rows)+len(e.r.scans)+len(e.r.rels)+len(e.o.scans)+len(e.o.rels) == 0
 }
 
 // readWrite returns what r may read of what w changes, or "".

@@ -373,10 +373,11 @@ type stepKind uint8
 const (
 	stepLeaf stepKind = iota
 	stepRelScan
-	stepExpand // from one solved end
-	stepInto   // both ends solved
-	stepEnds   // the relationship is bound, its ends follow
-	stepJoin   // a whole component, planned apart
+	stepExpand  // from one solved end
+	stepInto    // both ends solved
+	stepEnds    // the relationship is bound, its ends follow
+	stepRelSeek // the relationship is found by an index or its id, its ends follow
+	stepJoin    // a whole component, planned apart
 )
 
 type step struct {
@@ -559,13 +560,17 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 			}
 			out = append(out, g.leafMove(s, i, lf))
 		}
-		if !touched && g.inline(s, fresh, outer) {
+		if !touched {
 			for i := range g.rels {
-				if g.rels[i].comp == c {
+				if g.rels[i].comp != c {
+					continue
+				}
+				if g.inline(s, fresh, outer) {
 					if m := g.relScanMove(s, i); m != nil {
 						out = append(out, m)
 					}
 				}
+				out = append(out, g.relSeekMoves(s, i)...)
 			}
 		}
 		if !touched && len(comps) > 1 || !touched && outer && !g.inline(s, fresh, outer) {
@@ -1087,8 +1092,8 @@ func (g *graph) better(a, b *leaf, i int) bool {
 	return a.cost < b.cost
 }
 
-// given reports whether e can be evaluated before vertex i is known.
-func (g *graph) given(s *state, i int, e expr.Expr) bool {
+// given reports whether e can be evaluated with what is solved.
+func (g *graph) given(s *state, e expr.Expr) bool {
 	if hasSubplan(e) || !stable(e) {
 		return false
 	}
@@ -1115,12 +1120,20 @@ type keyTest struct {
 	flipped bool
 }
 
-// tests lists the conditions on properties of vertex i whose other side is given.
-func (g *graph) tests(s *state, i int) []keyTest {
-	slot := g.nodes[i].v.Slot
+// element is the vertex or relationship that a seek looks for.
+type element struct {
+	slot Slot
+	need set
+}
+
+func (g *graph) vertex(i int) element { return element{g.nodes[i].v.Slot, set{n: 1 << i}} }
+
+// tests lists the conditions on properties of an element whose other side is given.
+func (g *graph) tests(s *state, el element) []keyTest {
+	slot := el.slot
 	var out []keyTest
 	for pi := range g.preds {
-		if pi >= 64 || s.used&(1<<pi) != 0 || g.preds[pi].need.n&(1<<i) == 0 {
+		if pi >= 64 || s.used&(1<<pi) != 0 || !g.preds[pi].need.has(el.need) {
 			continue
 		}
 		b, ok := g.preds[pi].e.(*expr.Binary)
@@ -1137,13 +1150,13 @@ func (g *graph) tests(s *state, i int) []keyTest {
 		}
 		switch b.Op {
 		case expr.OpEq, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
-			if k, ok := propOf(b.L); ok && g.given(s, i, b.R) {
+			if k, ok := propOf(b.L); ok && g.given(s, b.R) {
 				out = append(out, keyTest{pred: pi, key: k, op: b.Op, val: b.R})
-			} else if k, ok := propOf(b.R); ok && g.given(s, i, b.L) {
+			} else if k, ok := propOf(b.R); ok && g.given(s, b.L) {
 				out = append(out, keyTest{pred: pi, key: k, op: flip(b.Op), val: b.L})
 			}
 		case expr.OpIn, expr.OpStartsWith:
-			if k, ok := propOf(b.L); ok && g.given(s, i, b.R) {
+			if k, ok := propOf(b.L); ok && g.given(s, b.R) {
 				out = append(out, keyTest{pred: pi, key: k, op: b.Op, val: b.R})
 			}
 		}
@@ -1170,12 +1183,12 @@ func (g *graph) seeks(s *state, i int) []*leaf {
 	p := g.p
 	var out []*leaf
 	if p.opt.on(RuleByID) {
-		out = append(out, g.idSeeks(s, i)...)
+		out = append(out, g.idSeeks(s, g.vertex(i))...)
 	}
 	if !p.opt.on(RuleIndexSeek) {
 		return out
 	}
-	tests := g.tests(s, i)
+	tests := g.tests(s, g.vertex(i))
 	if len(tests) == 0 {
 		return out
 	}
@@ -1185,7 +1198,15 @@ func (g *graph) seeks(s *state, i int) []*leaf {
 		if ix.Entity != schema.Vertex || !g.knownLabel(s, i, ix.LabelName) {
 			continue
 		}
-		if lf := g.indexLeaf(s, i, ix, tests); lf != nil {
+		if lf := g.indexLeaf(ix, tests, p.labelCount(ix.LabelName)); lf != nil {
+			// The label is decided by the index (re-checked there).
+			for _, pi := range g.nodes[i].preds {
+				if h, ok := g.preds[pi].e.(*expr.HasLabels); ok && pi < 64 && !h.Any && len(h.Labels) == 1 && h.Labels[0] == ix.LabelName {
+					if c, ok := h.X.(*expr.Col); ok && c.Slot == g.nodes[i].v.Slot {
+						lf.used |= 1 << pi
+					}
+				}
+			}
 			out = append(out, lf)
 		}
 	}
@@ -1204,10 +1225,11 @@ func (p *planner) indexes() []schema.Index {
 	return p.ixCache
 }
 
-func (g *graph) indexLeaf(s *state, i int, ix *schema.Index, tests []keyTest) *leaf {
+// indexLeaf makes the seek of an index over count entities from the tests that it can decide; nil if it decides none.
+func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *leaf {
 	p := g.p
 	lf := &leaf{ix: ix, in: -1, seek: true}
-	rows := p.labelCount(ix.LabelName)
+	rows := count
 	probes := 1.0
 	full := true
 	for k, key := range ix.KeyNames {
@@ -1284,18 +1306,10 @@ func (g *graph) indexLeaf(s *state, i int, ix *schema.Index, tests []keyTest) *l
 	}
 	if full {
 		if d := p.cat.Distinct(ix.ID); d > 0 {
-			rows = p.labelCount(ix.LabelName) / d * probes
+			rows = count / d * probes
 		}
 		if ix.Unique {
 			rows = probes
-		}
-	}
-	// The label is decided by the index (re-checked there).
-	for _, pi := range g.nodes[i].preds {
-		if h, ok := g.preds[pi].e.(*expr.HasLabels); ok && pi < 64 && !h.Any && len(h.Labels) == 1 && h.Labels[0] == ix.LabelName {
-			if c, ok := h.X.(*expr.Col); ok && c.Slot == g.nodes[i].v.Slot {
-				lf.used |= 1 << pi
-			}
 		}
 	}
 	lf.rows = max(rows, 1e-3)
@@ -1323,8 +1337,8 @@ func (p *planner) labelCount(name string) float64 {
 }
 
 // idSeeks recognises id(n) = e, id(n) IN list, elementId(n) = e, and n = m with m bound.
-func (g *graph) idSeeks(s *state, i int) []*leaf {
-	slot := g.nodes[i].v.Slot
+func (g *graph) idSeeks(s *state, el element) []*leaf {
+	slot := el.slot
 	isID := func(e expr.Expr) (elem, ok bool) {
 		f, is := e.(*expr.Func)
 		if !is || len(f.Args) != 1 {
@@ -1352,9 +1366,9 @@ func (g *graph) idSeeks(s *state, i int) []*leaf {
 			continue
 		}
 		lf := &leaf{in: -1, seek: true, rows: 1, cost: costByID, used: 1 << pi}
-		if elem, is := isID(b.L); is && g.given(s, i, b.R) {
+		if elem, is := isID(b.L); is && g.given(s, b.R) {
 			lf.id, lf.elem, lf.idIn = b.R, elem, b.Op == expr.OpIn
-		} else if elem, is := isID(b.R); is && b.Op == expr.OpEq && g.given(s, i, b.L) {
+		} else if elem, is := isID(b.R); is && b.Op == expr.OpEq && g.given(s, b.L) {
 			lf.id, lf.elem = b.L, elem
 		} else {
 			continue
@@ -1385,6 +1399,50 @@ func (g *graph) relScanMove(s *state, i int) *state {
 	n.card = max(s.card*rows, 1e-6)
 	n.cost = s.cost + s.card*(200+rows*costScanRow*2)
 	return g.applied(n)
+}
+
+// relSeekMoves finds a relationship by an index on its properties or by its id.
+func (g *graph) relSeekMoves(s *state, i int) []*state {
+	r := &g.rels[i]
+	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest {
+		return nil
+	}
+	el := element{slot: r.Var.Slot, need: set{r: 1 << i}}
+	var leaves []*leaf
+	if g.p.opt.on(RuleByID) {
+		leaves = append(leaves, g.idSeeks(s, el)...)
+	}
+	if g.p.opt.on(RuleIndexSeek) && len(r.Types) == 1 {
+		if tests := g.tests(s, el); len(tests) > 0 {
+			ixs := g.p.indexes()
+			for x := range ixs {
+				if ix := &ixs[x]; ix.Entity == schema.Edge && ix.LabelName == r.Types[0] {
+					if lf := g.indexLeaf(ix, tests, g.p.relCount(ix.LabelName)); lf != nil {
+						leaves = append(leaves, lf)
+					}
+				}
+			}
+		}
+	}
+	var out []*state
+	for _, lf := range leaves {
+		n := &state{done: s.done.or(set{n: 1<<r.l | 1<<r.r, r: 1 << i}), used: s.used | lf.used, prev: s, step: step{kind: stepRelSeek, i: i, leaf: lf}}
+		ways := 1.0
+		if r.Dir == store.Both {
+			ways = 2
+		}
+		n.card = max(s.card*lf.rows*ways, 1e-6)
+		n.cost = s.cost + s.card*(lf.cost+lf.rows*costByID)
+		out = append(out, g.applied(n))
+	}
+	return out
+}
+
+func (p *planner) relCount(name string) float64 {
+	if id, ok := p.cat.Label(p.opt.View, name, schema.Edge); ok {
+		return p.cat.RelCount(id)
+	}
+	return 0
 }
 
 // ---- selectivity -------------------------------------------------------------------------------------------------------

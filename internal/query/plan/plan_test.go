@@ -128,7 +128,12 @@ func parseCatalog(t testing.TB, text string) *fakeCatalog {
 			id := schema.IndexID(len(c.indexes) + 1)
 			label, _ := c.Label(store.View{}, f[1], schema.Vertex)
 			keys := strings.Split(f[2], ",")
-			ix := schema.Index{ID: id, Name: "ix_" + f[1] + "_" + strings.Join(keys, "_"), Label: label, LabelName: f[1], KeyNames: keys, Unique: len(f) > 3 && f[3] == "unique"}
+			ent := schema.Vertex
+			if label == 0 {
+				label, _ = c.Label(store.View{}, f[1], schema.Edge)
+				ent = schema.Edge
+			}
+			ix := schema.Index{ID: id, Entity: ent, Name: "ix_" + f[1] + "_" + strings.Join(keys, "_"), Label: label, LabelName: f[1], KeyNames: keys, Unique: len(f) > 3 && f[3] == "unique"}
 			c.dist[id] = c.count[label]
 			if !ix.Unique {
 				c.dist[id] = max(1, c.count[label]/10)

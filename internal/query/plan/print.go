@@ -561,6 +561,9 @@ func (p *printer) seek(n *IndexSeek) (string, string) {
 		d += " "
 	}
 	d += ":" + ident(n.Label) + "("
+	if n.Entity == schema.Edge {
+		d = "[" + p.name(n.Node) + ":" + ident(n.Label) + "]("
+	}
 	for i, k := range n.Keys {
 		if i > 0 {
 			d += ", "

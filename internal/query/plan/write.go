@@ -51,8 +51,7 @@ func (p *planner) create(s *stream, c *bind.Create) *stream {
 	cid := p.write(s, c)
 	n := &Create{Base: p.base(s.est), Child: s.root, Items: p.createItems(c.Items, c.Fresh)}
 	n.CID = cid
-	s = s.with(n)
-	s.bound = clone(s.bound)
+	s = s.with(n) // nobody else holds s.bound: a statement may have thousands of CREATEs
 	for _, v := range c.Fresh {
 		s.bound.add(v.Slot)
 		if v.Kind != bind.PathVar {

@@ -46,6 +46,9 @@ func TestRules(t *testing.T) {
 					}
 				}
 				db.Must(t, "CREATE INDEX FOR (n:A) ON (n.a, n.b)", nil)
+				for _, r := range []string{"R", "S"} {
+					db.Must(t, fmt.Sprintf("CREATE INDEX FOR ()-[r:%s]-() ON (r.a)", r), nil)
+				}
 				db.Exec = exec.Options{BatchSize: batch, Poison: true}
 				db.Plan = plan.Options{Off: off}
 				return db
