@@ -128,6 +128,7 @@ type Label struct {
 	filesGone atomic.Bool // its end drops its files
 
 	shown atomic.Bool // somebody's use of it is committed, and every snapshot to come sees it
+	used  atomic.Bool // somebody's use of it is committed
 	mu    sync.Mutex  // guards uses
 	uses  []*stamp    // rows of `shown labels`, until shown
 }

@@ -266,9 +266,9 @@ func (ix *Index) EnsureOrdinal(ctx context.Context, caller *txn.Tx, l *Label) (u
 }
 
 // Show notes that the transaction uses or declares the label at command cid: whoever sees the transaction is shown the label.
-// Once such a use is committed and nobody older is left, nothing has to be noted any more.
+// Once such a use is committed nothing has to be noted any more: whoever sees a later one sees this one too.
 func (l *Label) Show(ctx context.Context, tx *txn.Tx, cid uint32) error {
-	if l.shown.Load() || l.ownUse(tx) {
+	if l.shown.Load() || l.used.Load() || l.ownUse(tx) {
 		return nil
 	}
 	c := l.Graph.cat
@@ -294,32 +294,30 @@ func (l *Label) Show(ctx context.Context, tx *txn.Tx, cid uint32) error {
 	return nil
 }
 
-// ownUse reports whether the transaction has noted its use already, and looks whether the label has come to be shown for good.
+// ownUse reports whether the transaction need not note its use: it has done so already, or another's is committed.
 func (l *Label) ownUse(tx *txn.Tx) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.Graph.cat.m
-	h := m.RecentHorizon()
 	own := false
 	keep := l.uses[:0]
 	for _, s := range l.uses {
 		v := *s.v.Load()
 		if tx.Owns(v.Xmin) {
 			own = true
-		} else if st, _ := m.Outcome(v.Xmin); st == txn.Aborted {
-			continue
-		} else if h.Past(m, v.Xmin) {
-			l.shown.Store(true)
+		} else {
+			switch st, _ := m.Outcome(v.Xmin); st {
+			case txn.Aborted:
+				continue
+			case txn.Committed:
+				l.used.Store(true)
+			}
 		}
 		keep = append(keep, s)
 	}
 	clear(l.uses[len(keep):])
 	l.uses = keep
-	if l.shown.Load() {
-		l.uses = nil
-		return true
-	}
-	return own
+	return own || l.used.Load()
 }
 
 // Shown reports whether the label is shown to the snapshot (rules B7).
@@ -332,7 +330,14 @@ func (l *Label) Shown(snap *txn.Snapshot, cid uint32) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	m := l.Graph.cat.m
+	h := m.RecentHorizon()
 	for _, s := range l.uses {
+		if h.Past(m, s.v.Load().Xmin) { // for good, and for everybody
+			l.shown.Store(true)
+			l.uses = nil
+			return true
+		}
 		if s.seen(snap, cid) {
 			return true
 		}

@@ -62,8 +62,8 @@ func cloneColumn(c *vec.Column) *vec.Column {
 
 func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows int) (store.HitCursor, error) {
 	ix := g.g.Index(s.Index)
-	if ix == nil || len(s.Eq) > len(ix.Keys) {
-		return nil, dberr.New(dberr.UndefinedObject, "index %d does not exist", s.Index)
+	if ix == nil || len(s.Eq) > len(ix.Keys) { // dropped since the plan was made: made again, it will not ask
+		return nil, dberr.New(dberr.SerializationFailure, "index %d was dropped by another transaction", s.Index)
 	}
 	// Ordinals are read after the locks on their heaps are granted, again if there are more by then (rules B4).
 	for n := -1; n != len(ix.Heaps()); {

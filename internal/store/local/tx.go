@@ -46,7 +46,7 @@ func (t *tx) Begin(ctx context.Context) (store.Stmt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &stmt{tx: t, first: t.t.CurrentCID()}
+	s := &stmt{tx: t}
 	s.snap = t.t.Snapshot()
 	s.log0 = t.s.log.InsertedLSN()
 	return s, nil

@@ -72,12 +72,9 @@ func (g *graphView) shapeOf(ctx context.Context, home *catalog.Label, set *catal
 	}
 	t := g.s.tx
 	g.r.done()
-	if err := t.lockLabel(ctx, home, txn.RowExclusive); err != nil {
-		return nil, err
-	}
 	s := &shape{home: home, set: set}
 	if set != nil {
-		// An index on every label spans every heap: a new one must not appear while one is built.
+		// Growth before heaps, as an index build has it. An index on every label spans every heap: a new one must not appear while one is built.
 		if err := t.lockRel(ctx, g.g.Label(schema.VertexLabel).Growth(), txn.RowExclusive); err != nil {
 			return nil, err
 		}
@@ -92,10 +89,16 @@ func (g *graphView) shapeOf(ctx context.Context, home *catalog.Label, set *catal
 			if err := t.lockRel(ctx, l.Growth(), txn.RowExclusive); err != nil {
 				return nil, err
 			}
+			if !l.Live(t.t) {
+				return nil, dberr.New(dberr.SerializationFailure, "%q was dropped by another transaction", l.Name)
+			}
 			if err := home.EnsureHolds(ctx, t.t, l); err != nil {
 				return nil, err
 			}
 		}
+	}
+	if err := t.lockLabel(ctx, home, txn.RowExclusive); err != nil {
+		return nil, err
 	}
 	covers := func(e schema.Entity, l schema.LabelID) bool {
 		if set == nil {
