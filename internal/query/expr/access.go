@@ -308,9 +308,12 @@ func mixedFetch(f *frame, col *vec.Column, n int, key string, nodes, rels *vec.C
 	return nodes, rels, nil
 }
 
-// member1 is v.key on what is not an entity of the graph.
+// member1 is v.key on what is not an entity of the graph. SQL's rows may hold whole entities, which carry their properties.
 func member1(v value.Value, key string) (value.Value, error) {
 	switch k := v.Kind(); {
+	case v.Materialised():
+		e, _ := v.Properties().Get(key)
+		return e, nil
 	case k == value.Map:
 		e, _ := v.Get(key)
 		return e, nil
@@ -690,7 +693,11 @@ func propertiesOf(f *frame, col *vec.Column, n int, out *vec.Column) (*vec.Colum
 			}
 			out.AppendFrom(&one, 0)
 		default:
-			return nil, typeError(col.Value(i), "a Map, Node or Relationship")
+			v := col.Value(i)
+			if !v.Materialised() {
+				return nil, typeError(v, "a Map, Node or Relationship")
+			}
+			out.Append(v.Properties())
 		}
 	}
 	return out, nil

@@ -20,7 +20,11 @@ func init() {
 					case value.Node, value.Rel:
 						out.AppendWord(value.Int, args[0].Words[i])
 					default:
-						return wantKind("id", args[0].Value(i), "a Node or Relationship")
+						v := args[0].Value(i)
+						if !v.Materialised() {
+							return wantKind("id", v, "a Node or Relationship")
+						}
+						out.AppendWord(value.Int, v.ID())
 					}
 				}
 				return nil
@@ -46,7 +50,11 @@ func init() {
 						}
 						out.Append(value.NewString(g.LabelName(schema.LabelOf(args[0].Words[i]))))
 					default:
-						return argError("type", args[0].Value(i))
+						v := args[0].Value(i)
+						if !v.Materialised() || v.Kind() != value.Rel {
+							return argError("type", v)
+						}
+						out.Append(value.NewString(v.RelType()))
 					}
 				}
 				return nil
@@ -148,10 +156,33 @@ func endDef(name, doc string, end, asID bool) *Def {
 	return &Def{Name: name, AGE: name, Category: "entity", Description: doc, Vol: Reads, Raises: true, Sigs: sigs(sig(result, TRel)),
 		whole: func(f *frame, n int, args []*vec.Column, hints []store.Hint, out *vec.Column) error {
 			col := args[0]
+			whole := false
 			for i, k := range col.Kinds[:n] {
-				if k != value.Rel && k != value.Null {
-					return wantKind(name, col.Value(i), "a Relationship")
+				if k == value.Rel || k == value.Null {
+					continue
 				}
+				if v := col.Value(i); !v.Materialised() || v.Kind() != value.Rel {
+					return wantKind(name, v, "a Relationship")
+				}
+				whole = true
+			}
+			if whole { // rows of SQL, which carry their ends
+				for i := range n {
+					v := col.Value(i)
+					id := v.Start()
+					if end {
+						id = v.End()
+					}
+					switch {
+					case v.IsNull():
+						out.AppendNull()
+					case asID:
+						out.AppendWord(value.Int, id)
+					default:
+						out.AppendWord(value.Node, id)
+					}
+				}
+				return nil
 			}
 			_, ids, err := entities(col, n)
 			if err != nil {
@@ -199,14 +230,20 @@ func labelsOf(f *frame, n int, col *vec.Column, hints []store.Hint, out *vec.Col
 			ids[i], found = col.Words[i], true
 		case k == value.Null || k == value.Rel && first:
 		default:
-			return argError("labels", col.Value(i))
+			v := col.Value(i)
+			if !v.Materialised() || v.Kind() == value.Rel && !first {
+				return argError("labels", v)
+			}
 		}
 	}
-	g, err := f.graph()
-	if err != nil {
-		return err
-	}
+	var g store.Graph
 	sets := make([]schema.LabelSetID, n)
+	if found || !allWhole(col, n) {
+		var err error
+		if g, err = f.graph(); err != nil {
+			return err
+		}
+	}
 	if found {
 		if _, ok := col.Uniform(); !ok {
 			hints = nil
@@ -224,6 +261,8 @@ func labelsOf(f *frame, n int, col *vec.Column, hints []store.Hint, out *vec.Col
 			out.AppendNull()
 		case k == value.Rel:
 			out.Append(value.NewString(g.LabelName(schema.LabelOf(col.Words[i]))))
+		case k != value.Node:
+			out.Append(wholeLabels(col.Value(i), first))
 		default:
 			if !known || sets[i] != last {
 				last, known = sets[i], true
@@ -246,6 +285,35 @@ func labelsOf(f *frame, n int, col *vec.Column, hints []store.Hint, out *vec.Col
 		}
 	}
 	return nil
+}
+
+// allWhole reports whether every row that is not null holds a whole entity.
+func allWhole(col *vec.Column, n int) bool {
+	for _, k := range col.Kinds[:n] {
+		if k == value.Node || k == value.Rel {
+			return false
+		}
+	}
+	return true
+}
+
+// wholeLabels reads labels, or the first label or type, off a whole entity.
+func wholeLabels(v value.Value, first bool) value.Value {
+	if v.Kind() == value.Rel {
+		return value.NewString(v.RelType())
+	}
+	l := v.Labels()
+	if first {
+		if len(l) == 0 {
+			return value.NewString("")
+		}
+		return value.NewString(l[0])
+	}
+	elems := make([]value.Value, len(l))
+	for i, s := range l {
+		elems[i] = value.NewString(s)
+	}
+	return value.NewList(elems...)
 }
 
 // storageLabel is the label that AGE's text shows (rules D1): the storage label while the vertex has it, else the lowest.

@@ -183,3 +183,23 @@ func TestSubplans(t *testing.T) {
 		t.Errorf("%s %v, %d calls", got, err, calls)
 	}
 }
+
+// Rows of SQL hold whole entities: functions read them without a graph.
+func TestWholeEntities(t *testing.T) {
+	props := value.NewMap([]string{"name"}, []value.Value{value.NewString("Ada")})
+	b := &Batch{N: 2, Cols: []*vec.Column{new(vec.Column), new(vec.Column)}}
+	b.Cols[0].AppendWhole(value.NewNodeFull(7, []string{"Person", "X"}, props))
+	b.Cols[1].AppendWhole(value.NewRelFull(9, 7, 8, "KNOWS", props))
+	b.Cols[0].AppendNull()
+	b.Cols[1].AppendNull()
+	w := &world{env: testEnv(), b: b}
+	for _, c := range []evalCase{
+		{prop(col(0), "name"), "['Ada', null]"}, {fn("id", col(1)), "[9, null]"}, {fn("type", col(1)), "['KNOWS', null]"}, {fn("labels", col(0)), "[['Person', 'X'], null]"},
+		{fn("label", col(0)), "['Person', null]"}, {fn("properties", col(0)), "[{name: 'Ada'}, null]"}, {fn("keys", col(1)), "[['name'], null]"}, {fn("start_id", col(1)), "[7, null]"}, {fn("end_id", col(1)), "[8, null]"},
+		{bin(OpEq, col(0), col(0)), "[true, null]"},
+	} {
+		if got, err := w.eval(t, c.e); err != nil || got != c.want {
+			t.Errorf("%s: got %s, %v; want %s", String(c.e), got, err, c.want)
+		}
+	}
+}
