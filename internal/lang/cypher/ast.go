@@ -342,7 +342,6 @@ const (
 	OnErrorContinue
 	OnErrorBreak
 	OnErrorFail
-	OnErrorRetry // then CONTINUE, BREAK or FAIL is not told apart
 )
 
 // LoadCSV is `LOAD CSV [WITH HEADERS] FROM url AS row [FIELDTERMINATOR ';']`.

@@ -488,3 +488,21 @@ func NextStatement(text string, at int) (span Span, next int, ok bool) {
 		span.Stop = t.End
 	}
 }
+
+// FirstWords returns the first tokens of a text that are words, at most len(words), in upper case, behind SQL's comments:
+// what a door needs to tell the language of a statement. It returns how many there are.
+func FirstWords(text string, words []string) int {
+	s := Scanner{text: text}
+	for n := range words {
+		t, err := s.Next()
+		if err != nil || t.Kind != Word || t.Quoted {
+			return n
+		}
+		if t.Keyword != NotKeyword {
+			words[n] = t.Keyword.String()
+		} else {
+			words[n] = strings.ToUpper(text[t.Start:t.End])
+		}
+	}
+	return len(words)
+}

@@ -322,3 +322,13 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+func TestFirstWords(t *testing.T) {
+	var words [3]string
+	if n := FirstWords("-- x\n/* /* */ */ create Range index i FOR", words[:]); n != 3 || words != [3]string{"CREATE", "RANGE", "INDEX"} {
+		t.Errorf("%d %q", n, words)
+	}
+	if n := FirstWords("load 'age'", words[:]); n != 1 || words[0] != "LOAD" {
+		t.Errorf("%d %q", n, words)
+	}
+}
