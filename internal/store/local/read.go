@@ -35,10 +35,8 @@ type reader struct {
 }
 
 type openLabel struct {
-	l    *catalog.Label
-	g    heap.Getter
-	last page.Block
-	any  bool
+	l *catalog.Label
+	g heap.Getter
 }
 
 // done lets go of every page.
@@ -62,14 +60,6 @@ func (r *reader) at(l *catalog.Label) *openLabel {
 	}
 	r.open = append(r.open, openLabel{l: l, g: l.Heap.Getter()})
 	return &r.open[len(r.open)-1]
-}
-
-func (o *openLabel) get(ctx context.Context, s *stmt, snap *txn.Snapshot, cid uint32, tid page.TID, id uint64, w heap.Want) ([]byte, page.TID, bool, error) {
-	if !o.any || o.last != tid.Block() {
-		s.counters.PagesPinned++
-		o.any, o.last = true, tid.Block()
-	}
-	return o.g.Get(ctx, snap, cid, tid, id, w)
 }
 
 // labelOf returns the label in whose heap the entity lies, locked for reading; nil if there can be no such entity.
@@ -102,7 +92,7 @@ func (g *graphView) find(ctx context.Context, v store.View, e schema.Entity, id 
 	o := g.r.at(l)
 	if hint != nil && page.TID(*hint).Valid() {
 		tid := page.TID(*hint)
-		row, root, ok, err := o.get(ctx, s, snap, v.CID, tid, id, want)
+		row, root, ok, err := o.g.Get(ctx, snap, v.CID, tid, id, want)
 		if err != nil {
 			return nil, false, err
 		}
@@ -143,7 +133,7 @@ func (g *graphView) probe(ctx context.Context, v store.View, l *catalog.Label, i
 	o := r.at(l)
 	// The newest entry comes from the newest version more often than not.
 	for i := len(r.ptrs) - 1; i >= 0; i-- {
-		row, root, ok, err = o.get(ctx, g.s, snapOf(v), v.CID, btree.TIDOf(r.ptrs[i]), id, want)
+		row, root, ok, err = o.g.Get(ctx, snapOf(v), v.CID, btree.TIDOf(r.ptrs[i]), id, want)
 		if ok || err != nil {
 			return row, root, ok, err
 		}
@@ -197,7 +187,7 @@ func (g *graphView) found(ctx context.Context, v store.View, l *catalog.Label, i
 		return nil
 	}
 	o := g.r.at(l)
-	_, r, ok, err := o.get(ctx, s, s.snap, v.CID, root, id, heap.ByHint)
+	_, r, ok, err := o.g.Get(ctx, s.snap, v.CID, root, id, heap.ByHint)
 	if err != nil {
 		return err
 	}
@@ -475,7 +465,7 @@ func (x *expand) edge(ctx context.Context) (rel, other uint64, hint store.Hint, 
 			continue // a loop was found among the outgoing ones
 		}
 		o := g.r.at(l)
-		_, root, ok, err := o.get(ctx, g.s, snapOf(x.v), x.v.CID, btree.TIDOf(ptr), id, heap.ByIndex)
+		_, root, ok, err := o.g.Get(ctx, snapOf(x.v), x.v.CID, btree.TIDOf(ptr), id, heap.ByIndex)
 		if err != nil {
 			return 0, 0, 0, false, false, err
 		}

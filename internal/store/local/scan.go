@@ -63,12 +63,9 @@ func (c *nodeScan) Next(ctx context.Context, max int, out *store.Hits) error {
 			}
 			c.scan = c.heaps[0].Heap.Scan(snapOf(c.v), c.v.CID)
 		}
-		before, _ := c.scan.Blocks()
 		if err := c.scan.Next(ctx, max, &c.b); err != nil {
 			return err
 		}
-		after, _ := c.scan.Blocks()
-		c.g.s.counters.PagesPinned += int64(after-before) + 1
 		if c.b.Len() == 0 {
 			c.scan = nil
 			c.heaps = c.heaps[1:]
@@ -156,12 +153,9 @@ func (c *relScan) Next(ctx context.Context, max int, out *store.Rels) error {
 			}
 			c.scan = c.types[0].Heap.Scan(snapOf(c.v), c.v.CID)
 		}
-		before, _ := c.scan.Blocks()
 		if err := c.scan.Next(ctx, max, &c.b); err != nil {
 			return err
 		}
-		after, _ := c.scan.Blocks()
-		c.g.s.counters.PagesPinned += int64(after-before) + 1
 		if c.b.Len() == 0 {
 			c.scan = nil
 			c.types = c.types[1:]

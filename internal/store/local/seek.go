@@ -255,7 +255,7 @@ func (c *seek) next(ctx context.Context) (h hit, key []byte, ok bool, err error)
 				continue // an ordinal that is dead for good (rules B4)
 			}
 			o := g.r.at(l)
-			row, root, ok, err := o.get(ctx, g.s, snapOf(c.v), c.v.CID, btree.TIDOf(ptr), 0, heap.ByIndex)
+			row, root, ok, err := o.g.Get(ctx, snapOf(c.v), c.v.CID, btree.TIDOf(ptr), 0, heap.ByIndex)
 			if err != nil {
 				return hit{}, nil, false, err
 			}

@@ -48,7 +48,7 @@ func (t *tx) Begin(ctx context.Context) (store.Stmt, error) {
 	}
 	s := &stmt{tx: t}
 	s.snap = t.t.Snapshot()
-	s.log0 = t.s.log.InsertedLSN()
+	s.log0, s.pins0 = t.s.log.InsertedLSN(), t.s.pool.Stats().Pins
 	return s, nil
 }
 
@@ -154,6 +154,7 @@ type stmt struct {
 	fresh *txn.Snapshot // the newest one taken for MERGE
 	first uint32        // command id at which it began
 	log0  page.LSN
+	pins0 uint64
 
 	counters store.Counters
 	graphs   []*graphView
@@ -220,9 +221,11 @@ func (s *stmt) Close() {
 	}
 }
 
+// Counters returns what the statement cost. Pages and log bytes are what the database needed meanwhile, other sessions included.
 func (s *stmt) Counters() *store.Counters {
 	if !s.closed {
 		s.counters.WALBytes = int64(s.tx.s.log.InsertedLSN() - s.log0)
+		s.counters.PagesPinned = int64(s.tx.s.pool.Stats().Pins - s.pins0)
 	}
 	return &s.counters
 }
