@@ -47,6 +47,8 @@ const (
 	TypeError
 	ArgumentError
 	InvalidText
+	InvalidBinary
+	InvalidDatetime
 	InvalidEncoding
 	UntranslatableCharacter
 	NumericOutOfRange
@@ -114,6 +116,8 @@ var table = [...]row{
 	TypeError:                  {name: "TypeError", sqlState: "22023", neo4j: "Neo.ClientError.Statement.TypeError", gql: "22N01", tckType: "TypeError", retry: false},
 	ArgumentError:              {name: "ArgumentError", sqlState: "22023", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
 	InvalidText:                {name: "InvalidText", sqlState: "22P02", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
+	InvalidBinary:              {name: "InvalidBinary", sqlState: "22P03", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
+	InvalidDatetime:            {name: "InvalidDatetime", sqlState: "22007", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
 	InvalidEncoding:            {name: "InvalidEncoding", sqlState: "22021", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
 	UntranslatableCharacter:    {name: "UntranslatableCharacter", sqlState: "22P05", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N03", tckType: "ArgumentError", retry: false},
 	NumericOutOfRange:          {name: "NumericOutOfRange", sqlState: "22003", neo4j: "Neo.ClientError.Statement.ArithmeticError", gql: "22003", tckType: "ArithmeticError", retry: false},
