@@ -125,7 +125,7 @@ func (s *Session) compile(ctx context.Context, text string, g store.Graph, stmt 
 	if err != nil {
 		return nil, err
 	}
-	bound, err := bind.Bind(st, bind.Options{AGE: age})
+	bound, err := bind.Bind(st, bind.Options{AGE: age, Procs: exec.Signatures{Procedures: exec.Builtins}})
 	if err != nil {
 		return nil, err
 	}
