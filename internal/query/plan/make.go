@@ -222,7 +222,12 @@ func (p *planner) barrier(s *stream, e *effects) {
 	}
 	reason := ""
 	if p.barrierAll {
-		if len(p.window) > 0 {
+		// Between two clauses that only read, with no write before them, a barrier would change nothing but the memory that it takes.
+		wrote := e.w.any()
+		for _, i := range p.window {
+			wrote = wrote || i.w.any()
+		}
+		if len(p.window) > 0 && (wrote || p.cid.Seg > 0) {
 			reason = "reference run"
 			if p.opt.NoCommandIDs && !p.opt.Reference {
 				reason = "the store has no command ids"
