@@ -455,7 +455,7 @@ func (x *run) aggregate(n *plan.Aggregate) (operator, error) {
 	k := len(n.Aggs)
 	o := &aggregate{
 		n: n, keyCol: make([]vec.Column, len(n.Keys)), argProg: make([][]*expr.Program, k), argCol: make([][]*vec.Column, k),
-		argBuf: make([][]vec.Column, k), counts: make([][]int64, k), states: make([][]expr.AggState, k), arg: x.enclosing(),
+		argBuf: make([][]vec.Column, k), arg: x.enclosing(),
 	}
 	o.init(x, n.Info())
 	o.pure = true
@@ -472,6 +472,7 @@ func (x *run) aggregate(n *plan.Aggregate) (operator, error) {
 			return nil, err
 		}
 		o.argCol[i], o.argBuf[i] = make([]*vec.Column, len(a.Call.Args)), make([]vec.Column, len(a.Call.Args))
+		o.aggs = append(o.aggs, expr.NewAggregator(a.Call))
 	}
 	return o, nil
 }

@@ -181,50 +181,29 @@ type aggregate struct {
 	argCol  [][]*vec.Column
 	argBuf  [][]vec.Column
 	keys    keyStore
-	counts  [][]int64 // of each plain count, by group
-	states  [][]expr.AggState
+	aggs    []expr.Aggregator
 	group   []uint32
-	args    []value.Value
 	arg     *argState // of the enclosing Apply
 	done    bool
 	pos     int
-	results int64
 }
 
-// plainCount reports whether an aggregate is count(*) or count(x).
-func plainCount(a *expr.Agg) bool { return a.Def.Name == "count" && !a.Distinct && len(a.Args) <= 1 }
-
 func (o *aggregate) open() error {
-	o.drop()
 	o.done, o.pos = false, 0
 	o.keys.reset()
-	for i := range o.counts {
-		o.counts[i] = o.counts[i][:0]
+	for _, a := range o.aggs {
+		a.Reset()
 	}
 	return o.in.op.open()
 }
 
-// drop gives back what the states hold.
-func (o *aggregate) drop() {
-	for i := range o.states {
-		for _, s := range o.states[i] {
-			_ = o.x.mem.Grow(-int64(s.Size()))
-		}
-		o.states[i] = o.states[i][:0]
+// close gives back what the aggregates hold.
+func (o *aggregate) close() {
+	for _, a := range o.aggs {
+		_ = o.x.mem.Grow(-int64(a.Size()))
 	}
-}
-
-func (o *aggregate) close() { o.drop(); o.core.close() }
-
-// fresh adds the states of a new group.
-func (o *aggregate) newGroup() {
-	for i, a := range o.n.Aggs {
-		if plainCount(a.Call) {
-			o.counts[i] = append(o.counts[i], 0)
-		} else {
-			o.states[i] = append(o.states[i], expr.NewAgg(a.Call))
-		}
-	}
+	o.aggs = nil
+	o.core.close()
 }
 
 // seed makes the groups that exist without a row: one, or one for each row that the enclosing Apply passed down.
@@ -234,7 +213,6 @@ func (o *aggregate) seed() {
 	}
 	if len(o.n.Part) == 0 {
 		o.keys.put(0)
-		o.newGroup()
 		return
 	}
 	if o.arg == nil || o.arg.batch == nil {
@@ -249,9 +227,7 @@ func (o *aggregate) seed() {
 		}
 	}
 	for i := range b.N {
-		if _, fresh := o.keys.put(i); fresh {
-			o.newGroup()
-		}
+		o.keys.put(i)
 	}
 }
 
@@ -259,8 +235,14 @@ func (o *aggregate) load() error {
 	o.seed()
 	for {
 		b, err := o.in.next()
-		if b == nil || err != nil {
+		if err != nil {
 			return err
+		}
+		if b == nil {
+			for _, a := range o.aggs {
+				a.Grow(o.keys.rows.n)
+			}
+			return nil
 		}
 		if err := o.x.check(); err != nil {
 			return err
@@ -271,7 +253,7 @@ func (o *aggregate) load() error {
 		if err := o.add(b); err != nil {
 			return err
 		}
-		if err := o.mem.set(&o.x.mem, o.keys.bytes()+colBytes(o.keyCol)+int64(o.keys.rows.n*16*len(o.n.Aggs))); err != nil {
+		if err := o.mem.set(&o.x.mem, o.keys.bytes()+colBytes(o.keyCol)); err != nil {
 			return err
 		}
 	}
@@ -293,14 +275,11 @@ func (o *aggregate) add(b *expr.Batch) error {
 		clear(o.group)
 	} else {
 		for i := range b.N {
-			g, fresh := o.keys.put(i)
-			if fresh {
-				o.newGroup()
-			}
+			g, _ := o.keys.put(i)
 			o.group[i] = uint32(g)
 		}
 	}
-	for i, a := range o.n.Aggs {
+	for i, a := range o.aggs {
 		for k, p := range o.argProg[i] {
 			c, err := p.EvalRef(&o.env, b, nil, &o.argBuf[i][k])
 			if err != nil {
@@ -308,30 +287,9 @@ func (o *aggregate) add(b *expr.Batch) error {
 			}
 			o.argCol[i][k] = c
 		}
-		if plainCount(a.Call) {
-			counts := o.counts[i]
-			if len(o.argCol[i]) == 0 {
-				for _, g := range o.group {
-					counts[g]++
-				}
-				continue
-			}
-			for r, k := range o.argCol[i][0].Kinds {
-				if k != value.Null {
-					counts[o.group[r]]++
-				}
-			}
-			continue
-		}
-		o.args = grow(o.args, len(o.argCol[i]))
-		states := o.states[i]
-		for r := range b.N {
-			for k, c := range o.argCol[i] {
-				o.args[k] = c.Value(r)
-			}
-			if err := states[o.group[r]].Add(&o.env, o.args); err != nil {
-				return err
-			}
+		a.Grow(o.keys.rows.n)
+		if err := a.Add(&o.env, o.group, o.argCol[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -363,17 +321,8 @@ func (o *aggregate) next() (*expr.Batch, error) {
 		o.keyOut(s, len(o.n.Keys)+k, to)
 	}
 	for i, a := range o.n.Aggs {
-		col := o.out.col(a.Slot)
-		for g := o.pos; g < to; g++ {
-			if plainCount(a.Call) {
-				col.AppendWord(value.Int, uint64(o.counts[i][g]))
-				continue
-			}
-			v, err := o.states[i][g].Result(&o.env)
-			if err != nil {
-				return nil, err
-			}
-			col.Append(v)
+		if err := o.aggs[i].Results(&o.env, o.pos, to, o.out.col(a.Slot)); err != nil {
+			return nil, err
 		}
 	}
 	o.out.b.N = to - o.pos

@@ -38,10 +38,15 @@ type sorter struct {
 	from  int64
 	to    int64 // rows of a part that pass: from ≤ n < to
 	runs  []*sortRun
+	heap  []*sortRun // those that are not at their end
 	file  File
 	wrote int64
 	key   []byte
 	worst []byte // TopN: a row that is not below it is dropped
+
+	spare      rowStore
+	spareArena []byte
+	view       expr.Batch
 
 	sorted  bool
 	pos     int
@@ -72,7 +77,7 @@ func (o *sorter) dropRuns() {
 func (o *sorter) close() { o.dropRuns(); o.core.close() }
 
 func (o *sorter) bytes() int64 {
-	return o.rows.size() + int64(cap(o.arena)) + int64(cap(o.ents))*32 + o.out.bytes()
+	return o.rows.size() + o.spare.size() + int64(cap(o.arena)+cap(o.spareArena)) + int64(len(o.heap))<<16 + int64(cap(o.ents))*32 + o.out.bytes()
 }
 
 // normal appends the normalised key of a row: bytes whose order is the order wanted.
@@ -221,10 +226,14 @@ func (o *sorter) cut(n int) error {
 	if err := o.sort(); err != nil {
 		return err
 	}
-	var rs rowStore
-	rs.slots, rs.known = o.rows.slots, true
-	var arena []byte
-	b := expr.Batch{Cols: o.out.cols()}
+	// The survivors move to the other of two stores, so that cutting again and again allocates nothing.
+	rs, arena := o.spare, o.spareArena[:0]
+	rs.reset()
+	rs.slots, rs.known = append(rs.slots[:0], o.rows.slots...), true
+	if o.view.Cols == nil {
+		o.view.Cols = make([]*vec.Column, o.out.width)
+	}
+	b := o.view
 	for k := range o.ents[:n] {
 		e := &o.ents[k]
 		blk, i := o.rows.at(int(e.row))
@@ -235,17 +244,16 @@ func (o *sorter) cut(n int) error {
 		e.row, e.off = uint32(rs.addRow(&b, i)), uint64(len(arena))
 		arena = append(arena, key...)
 	}
+	o.spare, o.spareArena = o.rows, o.arena
 	o.ents, o.arena, o.rows = o.ents[:n], arena, rs
 	o.worst = append(o.worst[:0], o.keyOf(&o.ents[n-1])...)
 	return nil
 }
 
-// cols returns a row of column pointers to be filled, apart from the batch.
-func (r *rows) cols() []*vec.Column { return make([]*vec.Column, r.width) }
-
 // sortRun is a sorted part of the input in the temporary file.
 type sortRun struct {
 	pos, end int64
+	ord      int
 	buf      []byte
 	at       int
 	// The current row.
@@ -348,10 +356,17 @@ func (o *sorter) next() (*expr.Batch, error) {
 		if err := o.load(); err != nil {
 			return nil, err
 		}
-		for _, r := range o.runs {
+		o.heap = o.heap[:0]
+		for i, r := range o.runs {
 			if err := r.advance(o.file); err != nil {
 				return nil, err
 			}
+			if r.ord = i; r.ok {
+				o.heap = append(o.heap, r)
+			}
+		}
+		for i := len(o.heap)/2 - 1; i >= 0; i-- {
+			o.sink(i)
 		}
 		o.sorted = true
 	}
@@ -407,16 +422,10 @@ func (o *sorter) emit(n *int) (bool, error) {
 		}
 		return true, nil
 	}
-	// Runs were written in input order, so the first of equal ones comes first.
-	var best *sortRun
-	for _, r := range o.runs {
-		if r.ok && (best == nil || r.part < best.part || r.part == best.part && bytes.Compare(r.key, best.key) < 0) {
-			best = r
-		}
-	}
-	if best == nil {
+	if len(o.heap) == 0 {
 		return false, nil
 	}
+	best := o.heap[0]
 	if o.passes(best.part) {
 		rest := best.row
 		for _, s := range o.rows.slots {
@@ -429,5 +438,42 @@ func (o *sorter) emit(n *int) (bool, error) {
 		}
 		*n++
 	}
-	return true, best.advance(o.file)
+	if err := best.advance(o.file); err != nil {
+		return false, err
+	}
+	if !best.ok {
+		o.heap[0] = o.heap[len(o.heap)-1]
+		o.heap = o.heap[:len(o.heap)-1]
+	}
+	o.sink(0)
+	return true, nil
+}
+
+// before orders runs by their current rows; runs were written in input order, so the first of equal ones comes first.
+func (r *sortRun) before(q *sortRun) bool {
+	if r.part != q.part {
+		return r.part < q.part
+	}
+	if c := bytes.Compare(r.key, q.key); c != 0 {
+		return c < 0
+	}
+	return r.ord < q.ord
+}
+
+// sink restores the heap of runs below position i.
+func (o *sorter) sink(i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(o.heap) {
+			return
+		}
+		if c+1 < len(o.heap) && o.heap[c+1].before(o.heap[c]) {
+			c++
+		}
+		if !o.heap[c].before(o.heap[i]) {
+			return
+		}
+		o.heap[i], o.heap[c] = o.heap[c], o.heap[i]
+		i = c
+	}
 }
