@@ -50,7 +50,8 @@ type Catalog struct {
 
 	graphIDs, indexIDs, rows, seqIDs *Sequence
 
-	epoch atomic.Uint64
+	epoch   atomic.Uint64
+	orphans bool // Open met rows of a graph or index that does not exist
 
 	// ddl serialises changes of transactional objects, so that of two who want one name the second sees the first. It is the
 	// first of all locks and is not held while waiting for a transaction.
@@ -124,6 +125,10 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 // Epoch grows with every committed change that may outdate a plan, before the commit is published.
 func (c *Catalog) Epoch() uint64 { return c.epoch.Load() }
 
+// Bump outdates every plan. It is called once more after a commit that changed something: a plan that was made between the
+// growth of the epoch and the publication knows the new epoch and the old catalog.
+func (c *Catalog) Bump() { c.epoch.Add(1) }
+
 // Txn returns the transaction manager.
 func (c *Catalog) Txn() *txn.Manager { return c.m }
 
@@ -152,7 +157,8 @@ func (c *Catalog) load(ctx context.Context) error {
 		}
 		g := c.byID[r.graph]
 		if g == nil {
-			return nil // left by a graph that is gone
+			c.orphans = true // left by a graph that is gone
+			return nil
 		}
 		if r.hidden() {
 			hidden = append(hidden, r)
@@ -258,13 +264,16 @@ func (c *Catalog) load(ctx context.Context) error {
 		if err := r.decode(b); err != nil {
 			return err
 		}
-		if ix := byIndex[r.index]; ix != nil {
-			l := ix.Graph.Label(r.label)
-			if l != nil && l.heapFile != page.RelFile(r.relfile) {
-				l = nil
-			}
-			grow(&ix.heaps, int(r.ordinal), IndexHeap{Ordinal: r.ordinal, Label: l})
+		ix := byIndex[r.index]
+		if ix == nil {
+			c.orphans = true
+			return nil
 		}
+		l := ix.Graph.Label(r.label)
+		if l != nil && l.heapFile != page.RelFile(r.relfile) {
+			l = nil
+		}
+		grow(&ix.heaps, int(r.ordinal), IndexHeap{Ordinal: r.ordinal, Label: l})
 		return nil
 	})
 	if err != nil {
@@ -483,6 +492,9 @@ func (c *Catalog) Tables() []CatalogRelation {
 // Purge removes the rows of names whose graph or index does not exist: what was left by a graph that was dropped or whose making was
 // rolled back. It is called when the database opens.
 func (c *Catalog) Purge(ctx context.Context) error {
+	if !c.orphans {
+		return nil
+	}
 	snap := c.m.Snapshot()
 	defer snap.Close()
 	indexes := map[schema.IndexID]bool{}

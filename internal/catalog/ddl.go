@@ -78,7 +78,7 @@ func (c *Catalog) end(ctx context.Context, tx *txn.Tx, cid uint32, t *table, s *
 	v := *s.v.Load()
 	id, combo := tx.StampMax(v, cid)
 	v.Xmax, v.CID = x, id
-	v.Mask = v.Mask&^txn.XmaxNone | combo | txn.XmaxDelete
+	v.Mask = v.Mask&^(txn.XmaxNone|txn.ComboCID) | combo | txn.XmaxDelete
 	s.v.Store(&v)
 	return nil
 }

@@ -67,12 +67,6 @@ func (s *stamp) gone(m *txn.Manager, h txn.Horizon) bool {
 	return v.Mask&txn.XmaxNone == 0 && h.Past(m, v.Xmax)
 }
 
-// ownUncommitted reports whether the transaction made the object itself.
-func (s *stamp) ownUncommitted(tx *txn.Tx) bool {
-	v := s.v.Load()
-	return v.Mask&txn.Frozen == 0 && tx.Owns(v.Xmin)
-}
-
 // Graph is a graph and everything that is named in it.
 type Graph struct {
 	schema.Graph
@@ -407,8 +401,11 @@ func (l *Label) Live(tx *txn.Tx) bool { return l.live(l.Graph.cat.m, tx) }
 // Live reports whether a writer of the transaction must keep the index up to date.
 func (ix *Index) Live(tx *txn.Tx) bool { return ix.live(ix.Graph.cat.m, tx) }
 
-// Own reports whether the transaction made the index itself and has not committed yet.
-func (ix *Index) Own(tx *txn.Tx) bool { return ix.ownUncommitted(tx) }
+// Usable reports whether a read with the snapshot may go through the index: it sees the index's row, and every version that it sees
+// has an entry.
+func (ix *Index) Usable(snap *txn.Snapshot, cid uint32) bool {
+	return uint64(ix.Built) <= snap.CSN() && ix.seen(snap, cid)
+}
 
 // Live reports whether the graph exists for a writer of the transaction.
 func (g *Graph) Live(tx *txn.Tx) bool { return g.live(g.cat.m, tx) }

@@ -243,16 +243,16 @@ func (db *DB) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the catalog: %w", err)
 	}
+	// B11: nobody can be told of files that no row names.
+	named := db.cat.Files()
+	gone, err := storage.RemoveUnnamed(ctx, func(rel page.RelFile) bool { return named[rel] != "" })
+	if err != nil {
+		return err
+	}
+	if err := db.cat.Purge(ctx); err != nil {
+		return fmt.Errorf("purge the catalog: %w", err)
+	}
 	if !res.Clean {
-		// B11: nobody can be told of these files any more.
-		named := db.cat.Files()
-		gone, err := storage.RemoveUnnamed(ctx, func(rel page.RelFile) bool { return named[rel] != "" })
-		if err != nil {
-			return err
-		}
-		if err := db.cat.Purge(ctx); err != nil {
-			return fmt.Errorf("purge the catalog: %w", err)
-		}
 		if _, err := db.cp.Run(ctx, recovery.EndOfRecovery, nil); err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ func (t *tx) change(ctx context.Context, f func(s *stmt, cid uint32) error) erro
 	if t.t.ReadOnly() {
 		return dberr.New(dberr.ReadOnlyTransaction, "cannot change the catalog in a read-only transaction")
 	}
+	t.ddl = true
 	cid, err := t.t.Segment(1)
 	if err != nil {
 		return err

@@ -76,8 +76,8 @@ func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows i
 			}
 		}
 	}
-	if !ix.Live(g.s.tx.t) {
-		return nil, dberr.New(dberr.SerializationFailure, "index %q was dropped by another transaction", ix.Name)
+	if !ix.Live(g.s.tx.t) || !ix.Usable(snapOf(v), v.CID) {
+		return nil, dberr.New(dberr.SerializationFailure, "index %q was made or dropped by another transaction", ix.Name)
 	}
 	long, err := ix.Tree.HasLong(ctx)
 	if err != nil {

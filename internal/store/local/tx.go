@@ -20,6 +20,7 @@ type tx struct {
 	over bool
 	// broken says that a statement failed half-way: what it did must be undone, by a rollback to a savepoint before it or of everything.
 	broken bool
+	ddl    bool // the catalog was changed
 
 	locks  map[uint64]uint16 // relation locks held: a bit for each mode
 	hashes int               // MERGE locks held
@@ -68,6 +69,9 @@ func (t *tx) Commit(ctx context.Context) error {
 		return err
 	}
 	t.end()
+	if t.ddl {
+		t.s.cat.Bump()
+	}
 	return nil
 }
 
@@ -318,10 +322,9 @@ func (g *graphView) Keys() []string {
 func (g *graphView) Indexes(v store.View) []schema.Index {
 	var out []schema.Index
 	g.g.Indexes(snapOf(v), v.CID, func(ix *catalog.Index) {
-		if uint64(ix.Built) > snapOf(v).CSN() {
-			return // only its creator can see it so early; it lacks versions that this snapshot sees (rules B5)
+		if ix.Usable(snapOf(v), v.CID) {
+			out = append(out, ix.Index)
 		}
-		out = append(out, ix.Index)
 	})
 	return out
 }
