@@ -360,9 +360,11 @@ func (o *endpoints) next() (*expr.Batch, error) {
 		o.out.gather(b, o.keep, o.idx)
 		if !o.n.StartBound {
 			o.out.entityCol(o.n.Start, value.Node, o.ends[2])
+			o.noHint(o.n.Start, len(o.idx))
 		}
 		if !o.n.EndBound {
 			o.out.entityCol(o.n.End, value.Node, o.ends[3])
+			o.noHint(o.n.End, len(o.idx))
 		}
 		return &o.out.b, o.account()
 	}

@@ -302,6 +302,16 @@ func (r *rows) entityCol(s plan.Slot, k value.Kind, idv []uint64) {
 	}
 }
 
+// noHint gives an entity whose place is not known a hint column of zeros: the first visit fills it in, and later ones need no probe.
+func (c *core) noHint(s plan.Slot, n int) {
+	if s == plan.NoSlot {
+		return
+	}
+	if h := c.x.q.Slots[s].Hint; h != plan.NoSlot {
+		clear(c.out.raw(h).Fill(value.Int, n))
+	}
+}
+
 // hintCol fills a hint column.
 func (r *rows) hintCol(s plan.Slot, h []store.Hint) {
 	if s == plan.NoSlot {

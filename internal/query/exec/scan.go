@@ -324,6 +324,8 @@ func (o *relScan) emit(back bool) (*expr.Batch, error) {
 	o.out.hintCol(o.n.RelHint, hint)
 	o.out.entityCol(o.n.Start, value.Node, start)
 	o.out.entityCol(o.n.End, value.Node, end)
+	o.noHint(o.n.Start, len(rel))
+	o.noHint(o.n.End, len(rel))
 	return &o.out.b, o.account()
 }
 
@@ -376,6 +378,8 @@ func (o *probes) emit() (*expr.Batch, error) {
 			}
 			o.out.entityCol(o.start, value.Node, o.ends[0])
 			o.out.entityCol(o.end, value.Node, o.ends[1])
+			o.noHint(o.start, len(o.idx))
+			o.noHint(o.end, len(o.idx))
 		}
 	}
 	o.out.entityCol(o.node, kind, o.hits.ID)

@@ -531,14 +531,13 @@ func (o *lock) target(b *expr.Batch, i int) error {
 // del is Delete.
 type del struct {
 	core
-	in     input
-	n      *plan.Delete
-	progs  []*expr.Program
-	col    vec.Column
-	ids    [2][]uint64 // vertices, relationships
-	edges  store.Edges
-	hint   []uint64
-	detach []uint64
+	in    input
+	n     *plan.Delete
+	progs []*expr.Program
+	col   vec.Column
+	ids   [2][]uint64 // vertices, relationships
+	hints [2][]store.Hint
+	edges store.Edges
 }
 
 func (o *del) open() error { return o.in.op.open() }
@@ -558,14 +557,24 @@ func (o *del) next() (*expr.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.ids[0], o.ids[1] = o.ids[0][:0], o.ids[1][:0]
-	for _, p := range o.progs {
+	for e := range o.ids {
+		o.ids[e], o.hints[e] = o.ids[e][:0], o.hints[e][:0]
+	}
+	for k, p := range o.progs {
 		c, err := p.EvalRef(&o.env, b, nil, &o.col)
 		if err != nil {
 			return nil, err
 		}
+		var hint []store.Hint
+		if x, ok := o.n.Exprs[k].(*expr.Col); ok {
+			hint = hints(b, x.Hint)
+		}
 		for i := range b.N {
-			if err := o.take1(c.Value(i)); err != nil {
+			h := store.Hint(0)
+			if hint != nil {
+				h = hint[i]
+			}
+			if err := o.collect(c.Value(i), h); err != nil {
 				return nil, err
 			}
 		}
@@ -578,29 +587,27 @@ func (o *del) next() (*expr.Batch, error) {
 	for _, e := range []schema.Entity{schema.Edge, schema.Vertex} {
 		list := o.ids[e]
 		for at := 0; at < len(list); at += vec.MaxRows {
-			part := list[at:min(len(list), at+vec.MaxRows)]
-			o.hint = grow(o.hint, len(part))
-			clear(o.hint)
-			if err := o.x.g.Delete(o.x.ctx, cid, e, part, o.hint, o.n.Detach); err != nil {
+			to := min(len(list), at+vec.MaxRows)
+			if err := o.x.g.Delete(o.x.ctx, cid, e, list[at:to], o.hints[e][at:to], o.n.Detach); err != nil {
 				return nil, err
 			}
 		}
 	}
 	o.out.pass(b)
-	return &o.out.b, o.mem.set(&o.x.mem, int64(8*(cap(o.ids[0])+cap(o.ids[1]))))
+	return &o.out.b, o.mem.set(&o.x.mem, int64(16*(cap(o.ids[0])+cap(o.ids[1]))))
 }
 
-// take1 collects the entities of a value.
-func (o *del) take1(v value.Value) error {
+// collect adds the entities of a value. The hint belongs to a value that is an entity itself.
+func (o *del) collect(v value.Value, h store.Hint) error {
 	switch v.Kind() {
 	case value.Null:
 	case value.Node:
-		o.ids[0] = append(o.ids[0], v.ID())
+		o.ids[0], o.hints[0] = append(o.ids[0], v.ID()), append(o.hints[0], h)
 	case value.Rel:
-		o.ids[1] = append(o.ids[1], v.ID())
+		o.ids[1], o.hints[1] = append(o.ids[1], v.ID()), append(o.hints[1], h)
 	case value.Path, value.List:
 		for _, e := range v.All() {
-			if err := o.take1(e); err != nil {
+			if err := o.collect(e, 0); err != nil {
 				return err
 			}
 		}
@@ -627,7 +634,7 @@ func (o *del) loosen(cid uint32) error {
 			if err = cur.Next(o.x.ctx, vec.MaxRows, &o.edges); err != nil || len(o.edges.Rel) == 0 {
 				break
 			}
-			o.ids[1] = append(o.ids[1], o.edges.Rel...)
+			o.ids[1], o.hints[1] = append(o.ids[1], o.edges.Rel...), append(o.hints[1], o.edges.Hint...)
 		}
 		cur.Close()
 		if err != nil {
