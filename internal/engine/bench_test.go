@@ -88,3 +88,29 @@ func BenchmarkFetch(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/row")
 }
+
+func BenchmarkLockAndSet(b *testing.B) {
+	db, ids := star(b, 20000, 1)
+	k := schema.KeyID(0)
+	hints := make([]store.Hint, 1000)
+	changed, gone := make([]bool, 1000), make([]bool, 1000)
+	rows := make([]store.PropRow, 1000)
+	n := 0
+	for b.Loop() {
+		c := begin(b, db, store.ReadCommitted).begin()
+		k = c.key("x")
+		n++
+		for i := range rows {
+			rows[i] = store.PropRow{Keys: []schema.KeyID{k}, Vals: []value.Value{value.NewInt(int64(n))}}
+		}
+		for at := 0; at < len(ids); at += 1000 {
+			clear(hints)
+			c.must(c.g.Lock(bg, c.stmt.View(c.cid), schema.Vertex, ids[at:at+1000], hints, changed, gone))
+			c.must(c.g.SetProps(bg, c.cid, schema.Vertex, ids[at:at+1000], hints, rows))
+		}
+		c.must(c.finish())
+		c.tx.SetAsync(true)
+		c.must(c.commit())
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20000, "ns/row")
+}

@@ -454,3 +454,90 @@ func TestTwoGraphsOfOneName(t *testing.T) {
 	one.must(one.commit())
 	clean(t, db)
 }
+
+// A row that a savepoint locked is free again after the rollback to it, and its version is the one before (B2, A6).
+func TestSavepointRollbackOverALockedRow(t *testing.T) {
+	db := fresh(t)
+	a, _ := seed(t, db)
+	one, two := begin(t, db, store.ReadCommitted).begin(), begin(t, db, store.ReadCommitted).begin()
+	one.end()
+	one.must(one.tx.Savepoint("s"))
+	one.begin()
+	changed, gone := make([]bool, 1), make([]bool, 1)
+	one.must(one.g.Lock(bg, one.stmt.View(one.cid), schema.Vertex, []uint64{a}, nil, changed, gone))
+	one.must(one.set(schema.Vertex, a, "x", 7))
+	one.must(one.finish())
+	wait, done := later(func() error {
+		return two.g.Lock(bg, two.stmt.View(two.cid), schema.Vertex, []uint64{a}, nil, changed, gone)
+	})
+	if done() {
+		t.Fatal("did not wait")
+	}
+	one.must(one.tx.RollbackTo("s"))
+	two.must(wait())
+	if changed[0] || gone[0] {
+		t.Errorf("changed %v gone %v", changed, gone)
+	}
+	two.must(two.set(schema.Vertex, a, "x", 8))
+	two.must(two.finish())
+	two.must(two.commit())
+	one.begin()
+	if got := one.get(one.after(), schema.Vertex, a, "x"); got != "8" {
+		t.Errorf("x is %s", got)
+	}
+	one.must(one.set(schema.Vertex, a, "x", 9))
+	one.must(one.finish())
+	one.must(one.commit())
+	clean(t, db)
+}
+
+// The same under a transaction lock that a savepoint's write has covered: the outer lock must come back.
+func TestSavepointRollbackKeepsTheOuterLock(t *testing.T) {
+	db := fresh(t)
+	a, _ := seed(t, db)
+	one, two := begin(t, db, store.ReadCommitted).begin(), begin(t, db, store.ReadCommitted).begin()
+	changed, gone := make([]bool, 1), make([]bool, 1)
+	one.must(one.g.Lock(bg, one.stmt.View(one.cid), schema.Vertex, []uint64{a}, nil, changed, gone))
+	one.must(one.finish())
+	one.must(one.tx.Savepoint("s"))
+	one.begin()
+	one.must(one.set(schema.Vertex, a, "x", 7))
+	one.must(one.finish())
+	one.must(one.tx.RollbackTo("s"))
+	wait, done := later(func() error { return two.set(schema.Vertex, a, "x", 8) })
+	if done() {
+		t.Fatal("the outer lock was lost")
+	}
+	one.must(one.commit())
+	two.must(wait())
+	two.must(two.finish())
+	two.must(two.commit())
+	clean(t, db)
+}
+
+// An edge is added while its end moves to another page in a transaction that is still running: KEY SHARE need not wait for it (B2), and a
+// rollback of the move leaves the edge with its end.
+func TestEdgeInsertBesideAMove(t *testing.T) {
+	for _, commit := range []bool{true, false} {
+		db := fresh(t)
+		a, b := seed(t, db)
+		update(t, db, func(c *client) {
+			c.begin()
+			for range 100 {
+				c.node([]string{"A"}, "pad", strings.Repeat("x", 500))
+			}
+		})
+		one, two := begin(t, db, store.ReadCommitted).begin(), begin(t, db, store.ReadCommitted).begin()
+		one.must(one.set(schema.Vertex, b, "pad", strings.Repeat("y", 1900)))
+		two.rel("R", a, b)
+		two.must(two.finish())
+		two.must(two.commit())
+		one.must(one.finish())
+		if commit {
+			one.must(one.commit())
+		} else {
+			one.rollback()
+		}
+		clean(t, db)
+	}
+}
