@@ -36,14 +36,11 @@ func Plain(e expr.Expr, plain func(slot int) bool) bool {
 		q, ok := e.Plan.(*Subquery)
 		return ok && q.From != nil && q.From.Plain
 	case *expr.ListComp:
-		inner := plain
-		if Plain(e.List, plain) {
-			inner = func(s int) bool { return s == e.Slot || plain(s) }
-		}
+		list := Plain(e.List, plain) // once: comprehensions nest
 		if e.Map == nil {
-			return Plain(e.List, plain)
+			return list
 		}
-		return Plain(e.Map, inner)
+		return Plain(e.Map, func(s int) bool { return list && s == e.Slot || plain(s) })
 	case *expr.MapProj:
 		for _, it := range e.Items {
 			if !Plain(it.Val, plain) {

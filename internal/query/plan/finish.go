@@ -611,8 +611,12 @@ func (l *liveness) hints(n Node, arg slotSet) slotSet {
 		b.Out = keep(b.Out, have)
 		return have
 	}
-	for _, c := range n.Children() {
-		join(l.hints(c, arg))
+	for i, c := range n.Children() {
+		if h := l.hints(c, arg); i == 0 {
+			have = h // the set is ours to add to
+		} else {
+			join(h)
+		}
 	}
 	subs()
 	switch n.(type) {

@@ -17,9 +17,10 @@ import (
 // steps, found by dynamic programming over the sets of elements that are solved (up to dpLimit relationships), else greedily.
 
 const (
-	dpLimit   = 10 // relationships up to which all orders are tried
-	maxInner  = 48 // relationships of one graph; a larger pattern is planned piece by piece
-	joinAbove = 64 // left rows above which a hash join beats a nested seek without an index
+	dpLimit   = 10   // relationships up to which all orders are tried
+	maxStates = 1500 // states looked at before the search turns greedy
+	maxInner  = 48   // relationships of one graph; a larger pattern is planned piece by piece
+	joinAbove = 64   // left rows above which a hash join beats a nested seek without an index
 )
 
 // Costs in ns.
@@ -436,6 +437,7 @@ func (g *graph) search(start *state, comps []int, outer bool) *state {
 	best := map[set]*state{start.done: start}
 	layer := []*state{start}
 	var end *state
+	looked := 0
 	for len(layer) > 0 {
 		next := map[set]*state{}
 		var order []set
@@ -448,6 +450,9 @@ func (g *graph) search(start *state, comps []int, outer bool) *state {
 					end = s
 				}
 				continue
+			}
+			if looked++; looked > maxStates {
+				return g.greedy(start, goal, comps, outer)
 			}
 			for _, n := range g.moves(s, comps, outer) {
 				if old := best[n.done]; old != nil && old.cost <= n.cost {

@@ -410,7 +410,7 @@ func (p *printer) describe(n Node) (string, string) {
 	case *PropFetch:
 		var keys []string
 		for _, r := range n.Reads {
-			keys = append(keys, p.name(n.Of)+"."+ident(r.Key))
+			keys = append(keys, p.q.Slots[n.Of].Name+"."+ident(r.Key))
 		}
 		return "PropFetch", strings.Join(keys, ", ")
 	case *Unwind:
