@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
@@ -20,11 +21,12 @@ type CopyFormat struct {
 	Quote      byte
 	Escape     byte
 	ForceQuote map[string]bool // column names; "*" for all
+	Zone       *time.Location  // that instants are shown in
 }
 
 // NewCopyFormat reads COPY's options, given by lower-case name. A list option is comma-separated.
 func NewCopyFormat(options map[string]string) (*CopyFormat, error) {
-	f := &CopyFormat{Delimiter: '\t', Null: `\N`, Quote: '"', Escape: '"'}
+	f := &CopyFormat{Delimiter: '\t', Null: `\N`, Quote: '"', Escape: '"', Zone: time.UTC}
 	switch v := strings.ToLower(options["format"]); v {
 	case "", "text":
 	case "csv":
@@ -134,7 +136,7 @@ func (f *CopyFormat) Row(dst []byte, cols []Column, row []value.Value) ([]byte, 
 			dst = append(dst, f.Null...)
 			continue
 		}
-		if text, err = sqltype.AppendText(text[:0], cols[i].Type, v); err != nil {
+		if text, err = sqltype.AppendTextZone(text[:0], cols[i].Type, v, f.Zone); err != nil {
 			return dst, err
 		}
 		dst = f.field(dst, text, f.ForceQuote["*"] || f.ForceQuote[cols[i].Name])

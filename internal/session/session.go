@@ -438,5 +438,17 @@ func (s *Session) AppendText(dst []byte, t *sqltype.Type, v value.Value) ([]byte
 	if t == sqltype.Agtype && s.boolSetting("hedgerow.agtype_plain") {
 		return value.AppendAgtypeOptions(dst, v, value.TextOptions{Plain: true}), nil
 	}
+	if (t == sqltype.Timestamptz || t == sqltype.TstamptzArr) && s.raw(settings["timezone"]) != "UTC" {
+		return sqltype.AppendTextZone(dst, t, v, s.zone())
+	}
 	return sqltype.AppendText(dst, t, v)
+}
+
+// zone returns the session's time zone.
+func (s *Session) zone() *time.Location {
+	loc, err := location(s.raw(settings["timezone"]))
+	if err != nil {
+		return time.UTC
+	}
+	return loc
 }

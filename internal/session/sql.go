@@ -510,6 +510,7 @@ func (s *Session) prepareCopy(ctx context.Context, st *sql.Statement, c *sql.Cop
 	if err != nil {
 		return nil, err
 	}
+	f.Zone = s.zone()
 	p.copy = f
 	return p, nil
 }

@@ -212,7 +212,7 @@ func (s *Session) cacheKey(t Text, types []*sqltype.Type) (cacheKey, bool) {
 func (p *Prepared) cacheable() bool {
 	switch c := p.command.(type) {
 	case *queryCommand:
-		return !c.cat.once
+		return !c.cat.once && p.copy == nil
 	case *cypherCommand:
 		return !c.query.Schema && c.explain == plan.NoExplain
 	}

@@ -1,7 +1,6 @@
 package pgwire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -11,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,6 +33,7 @@ const (
 // conn is one client's connection, served by one goroutine.
 type conn struct {
 	srv    *Server
+	sock   net.Conn // as accepted; w may encrypt over it
 	w      *wire
 	pid    int32
 	secret uint32
@@ -53,14 +54,18 @@ func (c *conn) serve() {
 	if err == nil {
 		defer c.srv.unregister(c)
 		defer c.sess.Close()
-		c.w.conn.SetDeadline(time.Time{})
+		c.wait()
 		err = c.loop()
 	}
 	switch {
 	case err == nil || errors.Is(err, errHangUp) || errors.Is(err, io.EOF):
 	default:
 		var ne net.Error
-		if !errors.As(err, &ne) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		switch {
+		case errors.As(err, &ne) && ne.Timeout() && c.sess == nil:
+			c.fatal(dberr.New(dberr.ProtocolViolation, "the connection was not set up within %v", c.srv.opt.StartupTimeout))
+		case errors.As(err, &ne) || errors.Is(err, io.ErrUnexpectedEOF):
+		default:
 			c.fatal(err)
 		}
 		c.srv.opt.Log.Debug("connection ended", slog.Any("remote", remote), slog.Any("error", err))
@@ -71,27 +76,58 @@ func (c *conn) serve() {
 func (c *conn) fatal(err error) {
 	e := dberr.As(err)
 	c.w.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	c.w.out = c.w.out[:0] // what was not sent yet belongs to a conversation that is over
 	c.w.send(errorResponse(e, "FATAL", ""))
 	c.w.flush()
+	linger(c.w.conn)
 }
 
-// terminate ends the connection from outside: what runs is cancelled, a waiting read is woken.
+// linger reads what the client has still sent, for a short time: a socket that is closed with unread bytes is reset, and the last message
+// would be lost.
+func linger(c net.Conn) {
+	if h, ok := c.(interface{ CloseWrite() error }); ok {
+		h.CloseWrite()
+	}
+	c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	io.CopyN(io.Discard, c, 1<<20)
+}
+
+// terminate ends the connection from outside: what runs is cancelled, a waiting read is woken, a write that nobody reads is given up.
+// It is called while the server's mutex is held, so that c.sess and c.w are what register saw.
 func (c *conn) terminate() {
 	c.ending.Store(true)
 	c.sess.Cancel()
 	c.w.conn.SetReadDeadline(time.Now())
+	c.w.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+}
+
+// wait takes the limits of the startup off; those of a shutdown stay.
+func (c *conn) wait() {
+	c.w.conn.SetDeadline(time.Time{})
+	if c.ending.Load() {
+		c.w.conn.SetReadDeadline(time.Now())
+		c.w.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	}
 }
 
 func (c *conn) startup() error {
+	encrypted := false
 	for {
 		if done, err := c.wrongDoor(); done {
 			return err
+		}
+		if head, _ := c.w.in.Peek(1); head[0] == tlsHandshake && !encrypted { // PostgreSQL 17's direct negotiation
+			c.w = newWire(tls.Server(&replayed{Conn: c.w.conn, r: c.w.in}, c.srv.opt.TLS))
+			encrypted = true
+			continue
 		}
 		code, body, err := c.w.readStartup()
 		if err != nil {
 			return err
 		}
 		switch {
+		case code == sslRequest && encrypted:
+			return dberr.New(dberr.ProtocolViolation, "the connection is encrypted already")
 		case code == sslRequest:
 			if c.srv.opt.TLS == nil {
 				if _, err := c.w.conn.Write([]byte{'N'}); err != nil {
@@ -106,6 +142,7 @@ func (c *conn) startup() error {
 				return err
 			}
 			c.w = newWire(tls.Server(c.w.conn, c.srv.opt.TLS))
+			encrypted = true
 		case code == gssRequest:
 			if _, err := c.w.conn.Write([]byte{'N'}); err != nil {
 				return err
@@ -123,6 +160,19 @@ func (c *conn) startup() error {
 	}
 }
 
+const tlsHandshake = 0x16 // first byte of a TLS client
+
+// httpMethods are the first four bytes of HTTP requests.
+var httpMethods = []string{"GET ", "HEAD", "POST", "PUT ", "DELE", "OPTI", "PATC", "CONN", "TRAC", "PRI "}
+
+// replayed is a connection whose first bytes were read already.
+type replayed struct {
+	net.Conn
+	r io.Reader
+}
+
+func (r *replayed) Read(b []byte) (int, error) { return r.r.Read(b) }
+
 // wrongDoor answers a client of another protocol in its own words (rules D7).
 func (c *conn) wrongDoor() (bool, error) {
 	head, err := c.w.in.Peek(4)
@@ -133,23 +183,41 @@ func (c *conn) wrongDoor() (bool, error) {
 	case binary.BigEndian.Uint32(head) == boltMagic:
 		c.w.conn.Write([]byte{0, 0, 0, 0}) // "no version in common": all that Bolt lets a server say here
 		return true, errHangUp
-	case bytes.Equal(head, []byte("GET ")) || bytes.Equal(head, []byte("POST")) || bytes.Equal(head, []byte("HEAD")) ||
-		bytes.Equal(head, []byte("PUT ")) || bytes.Equal(head, []byte("OPTI")):
+	case slices.Contains(httpMethods, string(head)):
 		text := "This port speaks PostgreSQL's protocol. Connect with psql or a PostgreSQL driver; HTTP has a port of its own.\n"
 		fmt.Fprintf(c.w.conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(text), text)
+		linger(c.w.conn)
 		return true, errHangUp
-	case head[0] == 0x16 && c.srv.opt.TLS == nil:
+	case head[0] == tlsHandshake && c.srv.opt.TLS == nil:
 		c.w.conn.Write([]byte{0x15, 3, 1, 0, 2, 2, 40}) // TLS alert: handshake failure
 		return true, errHangUp
 	}
 	return false, nil
 }
 
-func (c *conn) begin(code uint32, body []byte) error {
+// startupParameters reads the names and values of a startup message.
+func startupParameters(body []byte) (map[string]string, error) {
+	if !utf8.Valid(body) {
+		return nil, dberr.New(dberr.InvalidEncoding, `invalid byte sequence for encoding "UTF8" in startup packet`)
+	}
 	params := map[string]string{}
-	fields := strings.Split(string(body), "\x00")
-	for i := 0; i+1 < len(fields) && fields[i] != ""; i += 2 {
-		params[fields[i]] = fields[i+1]
+	for rest := string(body); ; {
+		name, tail, ok := strings.Cut(rest, "\x00")
+		if ok && name == "" {
+			return params, nil
+		}
+		v, tail, ok2 := strings.Cut(tail, "\x00")
+		if !ok || !ok2 {
+			return nil, dberr.New(dberr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		}
+		params[name], rest = v, tail
+	}
+}
+
+func (c *conn) begin(code uint32, body []byte) error {
+	params, err := startupParameters(body)
+	if err != nil {
+		return err
 	}
 	if code != protocol3 {
 		var odd []string
@@ -166,9 +234,6 @@ func (c *conn) begin(code uint32, body []byte) error {
 	if user == "" {
 		return dberr.New(dberr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
 	}
-	if !utf8.Valid(body) {
-		return dberr.New(dberr.InvalidEncoding, `invalid byte sequence for encoding "UTF8" in startup packet`)
-	}
 	if c.srv.opt.Auth == Password {
 		if err := c.scram(user); err != nil {
 			return err
@@ -182,9 +247,9 @@ func (c *conn) begin(code uint32, body []byte) error {
 	c.sess = sess
 	if err := c.srv.register(c); err != nil {
 		sess.Close()
+		c.sess = nil
 		if errors.Is(err, errFull) {
-			return dberr.New(dberr.TooManyConnections, "sorry, too many clients already").
-				WithHint("At most %d connections are allowed; see --max-connections.", c.srv.opt.MaxConnections)
+			return tooMany(c.srv.opt.MaxConnections)
 		}
 		return dberr.New(dberr.ShuttingDown, "the database system is shutting down")
 	}
@@ -193,6 +258,7 @@ func (c *conn) begin(code uint32, body []byte) error {
 		sess.Close()
 		return err
 	}
+	c.w.max = maxMessage
 	return nil
 }
 
@@ -324,8 +390,13 @@ func (c *conn) message(kind byte, body []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // W5
 			c.srv.opt.Log.Error("panic while serving a statement", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			c.sess.Abort()
-			err = c.report(dberr.New(dberr.Internal, "internal error: %v", p).WithHint("This is a fault of Hedgerow; the log has the details."))
+			usable := c.sess.Abort()
+			fault := dberr.New(dberr.Internal, "internal error: %v", p).WithHint("This is a fault of Hedgerow; the log has the details.")
+			if !usable {
+				err = fault
+				return
+			}
+			err = c.report(fault)
 			if err == nil {
 				if kind == 'Q' {
 					err = c.ready()
@@ -353,8 +424,7 @@ func (c *conn) message(kind byte, body []byte) (err error) {
 		if err == nil {
 			return nil
 		}
-		var fatal *net.OpError
-		if errors.As(err, &fatal) {
+		if isNet(err) {
 			return err
 		}
 		c.skipping = true
@@ -422,8 +492,9 @@ func (c *conn) watch() (stop func()) {
 		if !state.CompareAndSwap(0, 2) {
 			c.w.conn.SetReadDeadline(time.Now())
 			<-done
-			if !c.ending.Load() {
-				c.w.conn.SetReadDeadline(time.Time{})
+			c.w.conn.SetReadDeadline(time.Time{})
+			if c.ending.Load() { // terminate may have come in between
+				c.w.conn.SetReadDeadline(time.Now())
 			}
 			return
 		}

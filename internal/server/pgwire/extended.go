@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -13,9 +14,10 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
-func asNet(err error, _ any) bool {
+// isNet reports whether the connection itself has failed.
+func isNet(err error) bool {
 	var e *net.OpError
-	return errors.As(err, &e) || errors.Is(err, net.ErrClosed)
+	return errors.As(err, &e) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
 // extended answers one message of the extended protocol.
@@ -51,10 +53,13 @@ func (c *conn) extended(kind byte, body []byte) error {
 	if err := decode(&m, body); err != nil {
 		return err
 	}
-	if m.ObjectType == 'S' {
+	switch m.ObjectType {
+	case 'S':
 		c.sess.Deallocate(m.Name)
-	} else {
+	case 'P':
 		c.sess.ClosePortal(m.Name)
+	default:
+		return dberr.New(dberr.ProtocolViolation, "invalid CLOSE message subtype %d", m.ObjectType)
 	}
 	return c.w.send(&pgproto3.CloseComplete{})
 }
@@ -72,11 +77,15 @@ func decode(m pgproto3.Message, body []byte) (err error) {
 }
 
 func (c *conn) parse(ctx context.Context, m *pgproto3.Parse) error {
+	c.text = ""
 	text, err := c.checkText([]byte(m.Query))
 	if err != nil {
 		return err
 	}
 	c.text = text
+	if len(m.ParameterOIDs) > maxParameters {
+		return dberr.New(dberr.LimitExceeded, "a statement has at most %d parameters", maxParameters)
+	}
 	types := make([]*sqltype.Type, len(m.ParameterOIDs))
 	for i, oid := range m.ParameterOIDs {
 		if oid == 0 || oid == sqltype.Unknown.OID {
@@ -100,11 +109,7 @@ func (c *conn) parse(ctx context.Context, m *pgproto3.Parse) error {
 	}
 	p, err := c.sess.Prepare(ctx, part, types)
 	if err != nil {
-		if e := dberr.As(err); e.Pos >= 0 {
-			e.Pos, e.End = e.Pos+part.Offset, e.End+part.Offset
-			return e
-		}
-		return err
+		return session.Shift(err, part.Offset)
 	}
 	if err := c.sess.Store(m.Name, p); err != nil {
 		return err
@@ -117,8 +122,15 @@ func (c *conn) bind(ctx context.Context, m *pgproto3.Bind) error {
 	if err != nil {
 		return err
 	}
-	c.text = p.Text
+	c.text = ""
 	types := p.ParamTypes()
+	for _, codes := range [][]int16{m.ParameterFormatCodes, m.ResultFormatCodes} {
+		for _, f := range codes {
+			if f != 0 && f != 1 {
+				return dberr.New(dberr.InvalidParameterValue, "unsupported format code: %d", f)
+			}
+		}
+	}
 	if len(m.Parameters) != len(types) {
 		return dberr.New(dberr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement %q requires %d",
 			len(m.Parameters), m.PreparedStatement, len(types))
@@ -174,6 +186,9 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 		}
 		return c.w.send(&pgproto3.NoData{})
 	}
+	if m.ObjectType != 'P' {
+		return dberr.New(dberr.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)
+	}
 	portal, err := c.sess.Portal(m.Name)
 	if err != nil {
 		return err
@@ -199,13 +214,17 @@ func (c *conn) execute(ctx context.Context, m *pgproto3.Execute) error {
 		return err
 	}
 	if portal.Copy() != nil {
-		return c.copyOut(ctx, portal)
+		if err := c.copyOut(ctx, portal); err != nil {
+			return err
+		}
+		return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})
 	}
 	done, err := c.rows(ctx, portal, portal.Formats, int(m.MaxRows))
 	if err != nil {
 		return err
 	}
 	if !done {
+		portal.Pause()
 		return c.w.send(&pgproto3.PortalSuspended{})
 	}
 	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})

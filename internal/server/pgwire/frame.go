@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	maxMessage   = 256 << 20 // bytes of any message
-	maxStatement = 16 << 20  // bytes of a statement's text (rules C12)
-	maxStartup   = 10000
-	keepBuffer   = 1 << 20 // a body buffer larger than this is given back after its message
-	flushAt      = 32 << 10
+	maxMessage    = 256 << 20 // bytes of any message
+	maxStatement  = 16 << 20  // bytes of a statement's text (rules C12)
+	maxStartup    = 10000
+	maxParameters = 65535
+	keepBuffer    = 1 << 20 // a body buffer larger than this is given back after its message
+	flushAt       = 32 << 10
 )
 
 // wire frames messages on one connection. Reads and writes are each made by one goroutine at a time.
@@ -23,10 +24,11 @@ type wire struct {
 	in   *bufio.Reader
 	body []byte
 	out  []byte
+	max  int64 // bytes of a message: few until the client is known
 }
 
 func newWire(c net.Conn) *wire {
-	return &wire{conn: c, in: bufio.NewReaderSize(c, 16<<10), out: make([]byte, 0, flushAt+4096)}
+	return &wire{conn: c, in: bufio.NewReaderSize(c, 16<<10), out: make([]byte, 0, 4096), max: maxStartup}
 }
 
 // errTooLong is a message that was read past because of its size; the conversation can go on.
@@ -45,7 +47,7 @@ func (w *wire) read() (kind byte, body []byte, err error) {
 	kind = head[0]
 	n := int64(binary.BigEndian.Uint32(head[1:])) - 4
 	w.in.Discard(5)
-	if n < 0 || n > maxMessage {
+	if n < 0 || n > w.max {
 		return kind, nil, dberr.New(dberr.ProtocolViolation, "invalid message length %d", n+4)
 	}
 	if (kind == 'Q' || kind == 'P') && n > maxStatement+(64<<10) {
@@ -124,7 +126,7 @@ func (w *wire) flush() error {
 	}
 	_, err := w.conn.Write(w.out)
 	if cap(w.out) > keepBuffer {
-		w.out = make([]byte, 0, flushAt+4096)
+		w.out = make([]byte, 0, 4096)
 	}
 	w.out = w.out[:0]
 	return err

@@ -59,11 +59,6 @@ func (c *conn) query(body []byte) error {
 	return c.ready()
 }
 
-func isNet(err error) bool {
-	var e interface{ Timeout() bool }
-	return asNet(err, &e)
-}
-
 func (c *conn) statements(text string) error {
 	parts, err := c.sess.Split(text)
 	if err != nil {
@@ -72,25 +67,23 @@ func (c *conn) statements(text string) error {
 	if len(parts) == 0 {
 		return c.w.send(&pgproto3.EmptyQueryResponse{})
 	}
-	for _, part := range parts {
-		if err := c.statement(part, len(parts)); err != nil {
-			if e := dberr.As(err); e.Pos >= 0 {
-				e.Pos, e.End = e.Pos+part.Offset, e.End+part.Offset
-				return e
-			}
-			return err
+	c.sess.Deallocate("") // the unnamed statement does not outlive a simple Query
+	for i, part := range parts {
+		c.sess.InMulti(len(parts) > 1)
+		if err := c.statement(part, i == len(parts)-1); err != nil {
+			return session.Shift(err, part.Offset)
 		}
 	}
 	return nil
 }
 
-func (c *conn) statement(part session.Text, n int) error {
+// statement answers one statement. The last one of a text commits before it says that it is complete (W4).
+func (c *conn) statement(part session.Text, last bool) error {
 	ctx := context.Background()
 	p, err := c.sess.Prepare(ctx, part, nil)
 	if err != nil {
 		return err
 	}
-	c.sess.InMulti(n > 1)
 	stop := c.watch()
 	defer stop()
 	portal, err := c.sess.Bind(ctx, "", p, nil)
@@ -102,16 +95,22 @@ func (c *conn) statement(part session.Text, n int) error {
 		return err
 	}
 	if portal.Copy() != nil {
-		return c.copyOut(ctx, portal)
+		err = c.copyOut(ctx, portal)
+	} else {
+		if cols := portal.Columns(); cols != nil {
+			if err := c.rowDescription(cols, nil); err != nil {
+				return err
+			}
+		}
+		_, err = c.rows(ctx, portal, nil, 0)
 	}
-	cols := portal.Columns()
-	if cols != nil {
-		if err := c.rowDescription(cols, nil); err != nil {
+	if err != nil {
+		return err
+	}
+	if last {
+		if err := c.sess.EndImplicit(ctx); err != nil {
 			return err
 		}
-	}
-	if _, err := c.rows(ctx, portal, nil, 0); err != nil {
-		return err
 	}
 	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})
 }
@@ -232,8 +231,5 @@ func (c *conn) copyOut(ctx context.Context, p *session.Portal) error {
 			return err
 		}
 	}
-	if err := c.w.send(&pgproto3.CopyDone{}); err != nil {
-		return err
-	}
-	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(p.Tag())})
+	return c.w.send(&pgproto3.CopyDone{})
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/session"
 )
 
@@ -38,8 +39,9 @@ type Server struct {
 	db  *session.Database
 	opt Options
 
-	mu     sync.Mutex // guards the fields below
-	conns  map[int32]*conn
+	mu     sync.Mutex            // guards the fields below
+	conns  map[int32]*conn       // sessions
+	socks  map[net.Conn]struct{} // all sockets, those without a session too
 	nextID int32
 	closed bool
 	wg     sync.WaitGroup
@@ -56,7 +58,7 @@ func New(db *session.Database, opt Options) *Server {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{db: db, opt: opt, conns: map[int32]*conn{}}
+	return &Server{db: db, opt: opt, conns: map[int32]*conn{}, socks: map[net.Conn]struct{}{}}
 }
 
 // Serve accepts connections until the listener is closed.
@@ -75,13 +77,49 @@ func (s *Server) Serve(l net.Listener) error {
 			t.SetNoDelay(true)
 			t.SetKeepAlive(true)
 		}
-		s.wg.Add(1)
+		if !s.admit(c) {
+			c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+			w := newWire(c)
+			w.send(errorResponse(tooMany(s.opt.MaxConnections), "FATAL", ""))
+			w.flush()
+			c.Close()
+			continue
+		}
 		go func() {
-			defer s.wg.Done()
-			defer c.Close()
-			(&conn{srv: s, w: newWire(c)}).serve()
+			defer s.leave(c)
+			(&conn{srv: s, sock: c, w: newWire(c)}).serve()
 		}()
 	}
+}
+
+// startups is how many sockets there may be beside the sessions: clients that are being authenticated, that cancel, or that say nothing.
+const startups = 256
+
+func tooMany(limit int) *dberr.Error {
+	return dberr.New(dberr.TooManyConnections, "sorry, too many clients already").
+		WithHint("At most %d connections are allowed; see --max-connections.", limit)
+}
+
+func (s *Server) admit(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.socks) >= s.opt.MaxConnections+startups {
+		return false
+	}
+	s.socks[c] = struct{}{}
+	s.wg.Add(1)
+	if s.closed {
+		c.Close()
+	}
+	return true
+}
+
+func (s *Server) leave(c net.Conn) {
+	c.Close()
+	s.mu.Lock()
+	delete(s.socks, c)
+	s.mu.Unlock()
+	s.wg.Done()
 }
 
 // Shutdown tells every client that the server is ending, cancels what runs, and waits for the connections.
@@ -89,8 +127,15 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) Shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
+	sessions := map[net.Conn]bool{}
 	for _, c := range s.conns {
 		c.terminate()
+		sessions[c.sock] = true
+	}
+	for c := range s.socks {
+		if !sessions[c] { // nobody who has no session yet gets one
+			c.Close()
+		}
 	}
 	s.mu.Unlock()
 	done := make(chan struct{})
@@ -99,10 +144,15 @@ func (s *Server) Shutdown(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 		s.mu.Lock()
-		for _, c := range s.conns {
-			c.w.conn.Close()
+		for c := range s.socks {
+			c.Close()
 		}
 		s.mu.Unlock()
+		select {
+		case <-done:
+		case <-time.After(5 * time.Second):
+			s.opt.Log.Warn("connections did not end", slog.Int("sessions", s.db.Sessions()))
+		}
 	}
 }
 
