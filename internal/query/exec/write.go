@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"strings"
+
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
@@ -15,6 +17,7 @@ func (x *run) key(name string) (schema.KeyID, error) {
 	if id, ok := x.keys[name]; ok {
 		return id, nil
 	}
+	name = strings.Clone(name) // it may be a view into a batch
 	id, err := x.g.EnsureKey(x.ctx, name)
 	if err != nil {
 		return 0, err
@@ -22,7 +25,7 @@ func (x *run) key(name string) (schema.KeyID, error) {
 	if x.keys == nil {
 		x.keys = map[string]schema.KeyID{}
 	}
-	x.keys[string([]byte(name))] = id // a name may be a view into a batch
+	x.keys[name] = id
 	return id, nil
 }
 

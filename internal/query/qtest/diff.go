@@ -72,6 +72,14 @@ func (d *Differential) graph(seed uint64, n int) (failed, ran int, err error) {
 			}
 		}
 	}
+	if seed%2 == 0 {
+		for _, q := range g.Indexes() {
+			history = append(history, "/* subject only */ "+q+";")
+			if _, err := subject.Run(q, nil); err != nil {
+				return 0, 0, fail("index: %s", Explain(err))
+			}
+		}
+	}
 	for i := range n {
 		st := g.Next()
 		history = append(history, st.Literal+";")

@@ -40,6 +40,25 @@ func NewGenerator(seed uint64) *Generator {
 	return &Generator{r: rand.New(rand.NewPCG(seed, 0x48656467))}
 }
 
+// Indexes makes statements that only the subject runs: answers must not depend on them.
+func (g *Generator) Indexes() []string {
+	var out []string
+	for _, l := range []string{"A", "B", "C"} {
+		for _, k := range []string{"a", "b", "s", "u", "m"} {
+			if g.r.IntN(3) == 0 {
+				out = append(out, fmt.Sprintf("CREATE INDEX FOR (n:%s) ON (n.%s)", l, k))
+			}
+		}
+	}
+	if g.r.IntN(3) == 0 {
+		out = append(out, "CREATE INDEX FOR (n:A) ON (n.a, n.b)")
+	}
+	if g.r.IntN(3) == 0 {
+		out = append(out, "CREATE INDEX FOR ()-[r:R]-() ON (r.a)")
+	}
+	return out
+}
+
 // Setup makes the statements of a small graph.
 func (g *Generator) Setup() []string {
 	var out []string
@@ -294,8 +313,12 @@ func (g *Generator) finish(st Statement) Statement {
 
 // read writes a reading statement and reports whether its rows are in a total order.
 func (g *Generator) read() (ordered bool) {
-	if g.r.IntN(12) == 0 {
+	switch g.r.IntN(16) {
+	case 0:
 		return g.union()
+	case 1, 2:
+		g.special()
+		return false
 	}
 	if g.r.IntN(5) == 0 {
 		v := g.fresh('i')
@@ -366,6 +389,35 @@ func (g *Generator) ret() bool {
 	}
 	g.p("RETURN %s, %s AS x", g.names(), g.integer(2))
 	return false
+}
+
+// special writes one of the shapes that have an operator of their own.
+func (g *Generator) special() {
+	t := g.one("", ":R", ":S", ":R|S")
+	arrow := g.one("-[%s]->", "<-[%s]-", "-[%s]-")
+	switch g.r.IntN(9) {
+	case 0: // end points only
+		g.p("MATCH (x%s)"+arrow+"(y%s) RETURN DISTINCT x.u AS x, y.u AS y", g.labels(), t+g.one("*1..2", "*1..3", "*0..2", "*1..4"), g.labels())
+	case 1:
+		g.p("MATCH (x%s), (y%s) WHERE x <> y MATCH p = shortestPath((x)"+arrow+"(y)) RETURN x.u AS x, y.u AS y, length(p) AS l", g.labels(), g.labels(), t+g.one("*", "*..3", "*1..2"))
+	case 2:
+		g.p("MATCH (x%s), (y%s) WHERE x <> y MATCH p = allShortestPaths((x)"+arrow+"(y)) RETURN p", g.labels(), g.labels(), t+g.one("*", "*..3"))
+	case 3: // join on equality
+		g.p("MATCH (x%s), (y%s) WHERE x.%s = y.%s RETURN x.u AS x, y.u AS y", g.labels(), g.labels(), g.one("a", "b", "s"), g.one("a", "b", "s"))
+	case 4:
+		g.p("MATCH p = (x%s)"+arrow+"(y%s) RETURN p, [n IN nodes(p) | n.u] AS n, [r IN relationships(p) | r.u] AS r", g.labels(), t+g.one("", "*1..2", "*0..2"), g.labels())
+	case 5:
+		g.p("MATCH (x%s) CALL { WITH x MATCH (x)"+arrow+"(y%s) RETURN %s } RETURN x.u AS x, c", g.labels(), t, g.labels(),
+			g.one("count(y) AS c", "max(y.a) AS c", "y.u AS c", "y.u AS c ORDER BY c LIMIT 1", "count(DISTINCT y.b) AS c"))
+	case 6:
+		g.p("MATCH (x%s)-[r*1..2]->(y) RETURN x.u AS x, [e IN r | e.u] AS r, size(r) AS s", g.labels())
+	case 7:
+		g.p("MATCH (x%s) OPTIONAL MATCH (x)"+arrow+"(y%s) WITH x, y ORDER BY y.u WITH x, collect(y.u) AS l RETURN x.u AS x, l", g.labels(), t, g.labels())
+	default:
+		k := g.one("a", "b")
+		g.p("MATCH (x:%s) WHERE x.%s %s RETURN x.u AS x", g.one("A", "B", "C"), k, g.one(">= "+g.num(), "< "+g.num(), "= "+g.num(), "IN ["+g.num()+", "+g.num()+", null]",
+			"> "+g.num()+" AND x."+k+" <= "+g.num()+" AND x.s STARTS WITH "+g.lit(value.NewString(g.one("p", "q", "")))))
+	}
 }
 
 func (g *Generator) union() bool {
@@ -455,7 +507,13 @@ func (g *Generator) set() {
 		if !ok {
 			return
 		}
-		switch g.r.IntN(6) {
+		switch g.r.IntN(7) {
+		case 2:
+			if n, ok := g.pick("nr"); ok {
+				g.p("%s = {u: %s.u, a: %s, m: %s}", n, n, g.integer(1), g.num())
+				continue
+			}
+			g.p("%s.a = %s", v, g.num())
 		case 0:
 			if n, ok := g.pick("n"); ok {
 				g.p("%s:%s", n, g.one("A", "B", "C"))
@@ -512,6 +570,11 @@ func (g *Generator) merge() {
 		r := g.fresh('r')
 		// More than one match would give rows that nothing orders.
 		g.p("MERGE (%s)-[%s:%s {u: 'm%d'}]->(%s) ON MATCH SET %s.a = coalesce(%s.a, 0) + 1 ", v, r, g.one("R", "S"), g.r.IntN(3), w, r, r)
+		return
+	}
+	if ok && g.r.IntN(3) == 0 {
+		n, l, m := g.fresh('n'), g.one(":A", ":B", ""), g.r.IntN(3)
+		g.p("MERGE (%s)-[:%s {u: 'q%d'}]->(%s%s {m: %d}) ON CREATE SET %s.u = %s ON MATCH SET %s.a = coalesce(%s.a, 0) + 1 ", v, g.one("R", "S"), m, n, l, m, n, k, n, n)
 		return
 	}
 	e := g.num()
