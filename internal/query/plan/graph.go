@@ -45,6 +45,7 @@ type gnode struct {
 
 type grel struct {
 	*bind.PatRel
+	index int
 	l, r  int // nodes
 	group int
 	comp  int
@@ -64,7 +65,6 @@ type gpred struct {
 	sel  float64
 	cost float64
 	sub  bool // becomes a semi or anti apply
-	bad  bool // reads something that only a later clause binds; cannot happen
 }
 
 type graph struct {
@@ -74,11 +74,14 @@ type graph struct {
 	rels    []grel
 	preds   []gpred
 	subs    map[int]*state // components planned alone
+	depends map[expr.Expr]dependence
+	testsOf map[Slot][]keyTest     // all tests of an element, whatever is solved
+	likely  map[int]schema.LabelID // by relationship and side
+	degrees map[degreeKey]float64
 	bySlot  map[int]set
 	comps   []set
 	paths   []*bind.PatPath
 	bound   set // vertices and relationships bound before
-	uniques map[int][]bind.PatRel
 	hints   []bind.Hint
 	dup     bool
 	prior   []priorRel // relationships of the same clauses that an earlier piece solved
@@ -240,7 +243,7 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 			node(n.Var)
 		}
 		for _, r := range m.Pattern.Rels {
-			gr := grel{PatRel: r, l: node(r.Left), r: node(r.Right), group: gi}
+			gr := grel{PatRel: r, index: len(g.rels), l: node(r.Left), r: node(r.Right), group: gi}
 			i := len(g.rels)
 			s := set{r: 1 << i}
 			if _, dup := g.bySlot[r.Var.Slot]; !dup {
@@ -693,7 +696,7 @@ func (g *graph) component(c int) *state {
 	}
 	start := &state{card: 1}
 	sub := *g
-	sub.bound = set{}
+	sub.bound, sub.depends, sub.subs = set{}, nil, nil
 	sub.in = &stream{bound: slotSet{}, est: 1, one: true}
 	st := sub.search(start, []int{c}, false)
 	if g.subs == nil {
@@ -776,6 +779,25 @@ func (g *graph) predSel(s *state, pr *gpred) float64 {
 
 // endShare estimates which share of the ends of a relationship pattern has a label.
 func (p *planner) endShare(r *grel, left bool, label string) float64 {
+	key := shareKey{r.PatRel, left, label}
+	if f, ok := p.shares[key]; ok {
+		return f
+	}
+	if p.shares == nil {
+		p.shares = map[shareKey]float64{}
+	}
+	f := p.share(r, left, label)
+	p.shares[key] = f
+	return f
+}
+
+type shareKey struct {
+	r     *bind.PatRel
+	left  bool
+	label string
+}
+
+func (p *planner) share(r *grel, left bool, label string) float64 {
 	id, ok := p.cat.Label(p.opt.View, label, schema.Vertex)
 	if !ok {
 		return 0
@@ -816,6 +838,12 @@ func (p *planner) types(names []string) []schema.LabelID {
 	return out
 }
 
+type degreeKey struct {
+	rel   int
+	label schema.LabelID
+	dir   store.Direction
+}
+
 // degree is the mean number of relationships that a vertex has for a pattern relationship, seen from one end.
 func (g *graph) degree(s *state, r *grel, from int, left bool) float64 {
 	p := g.p
@@ -842,7 +870,15 @@ func (g *graph) degree(s *state, r *grel, from int, left bool) float64 {
 			}
 		}
 	}
+	key := degreeKey{r.index, label, dir}
+	if d, ok := g.degrees[key]; ok {
+		return d
+	}
+	if g.degrees == nil {
+		g.degrees = map[degreeKey]float64{}
+	}
 	var d float64
+	defer func() { g.degrees[key] = d }()
 	for _, t := range p.types(r.Types) {
 		if dir == store.Both {
 			d += p.cat.DegreeMean(label, t, store.Out) + p.cat.DegreeMean(label, t, store.In)
@@ -855,6 +891,22 @@ func (g *graph) degree(s *state, r *grel, from int, left bool) float64 {
 
 // likelyLabel is the label that most ends of a relationship pattern have, or NoLabel.
 func (g *graph) likelyLabel(r *grel, left bool) schema.LabelID {
+	key := 2 * r.index
+	if left {
+		key++
+	}
+	if l, ok := g.likely[key]; ok {
+		return l
+	}
+	l := g.findLikely(r, left)
+	if g.likely == nil {
+		g.likely = map[int]schema.LabelID{}
+	}
+	g.likely[key] = l
+	return l
+}
+
+func (g *graph) findLikely(r *grel, left bool) schema.LabelID {
 	p := g.p
 	best, share := schema.NoLabel, 0.9
 	for _, l := range p.vertexLabels() {
@@ -1099,30 +1151,46 @@ func (g *graph) better(a, b *leaf, i int) bool {
 
 // given reports whether e can be evaluated with what is solved.
 func (g *graph) given(s *state, e expr.Expr) bool {
-	if hasSubplan(e) || !stable(e) {
-		return false
+	d, ok := g.depends[e]
+	if !ok {
+		d = g.dependence(e)
+		if g.depends == nil {
+			g.depends = map[expr.Expr]dependence{}
+		}
+		g.depends[e] = d
 	}
+	return d.ok && s.done.has(d.need)
+}
+
+// dependence is what an expression needs to be solved; not ok: it can never be evaluated before a seek.
+type dependence struct {
+	need set
+	ok   bool
+}
+
+func (g *graph) dependence(e expr.Expr) dependence {
+	if hasSubplan(e) || !stable(e) {
+		return dependence{}
+	}
+	d := dependence{ok: true}
 	r := slotSet{}
 	r.reads(e)
 	for x := range r {
 		if t, ok := g.bySlot[x]; ok {
-			if !s.done.has(t) {
-				return false
-			}
+			d.need = d.need.or(t)
 		} else if !g.in.bound[x] && !g.isHint(x) && !g.p.hintOfBound(x, g.in.bound) {
-			return false
+			return dependence{}
 		}
 	}
-	return true
+	return d
 }
 
 // keyTest is a condition on one property of a vertex that an index may decide.
 type keyTest struct {
-	pred    int
-	key     string
-	op      expr.Op
-	val     expr.Expr
-	flipped bool
+	pred int
+	key  string
+	op   expr.Op
+	val  expr.Expr
 }
 
 // element is the vertex or relationship that a seek looks for.
@@ -1135,33 +1203,49 @@ func (g *graph) vertex(i int) element { return element{g.nodes[i].v.Slot, set{n:
 
 // tests lists the conditions on properties of an element whose other side is given.
 func (g *graph) tests(s *state, el element) []keyTest {
-	slot := el.slot
+	all, ok := g.testsOf[el.slot]
+	if !ok {
+		all = g.allTests(el)
+		if g.testsOf == nil {
+			g.testsOf = map[Slot][]keyTest{}
+		}
+		g.testsOf[el.slot] = all
+	}
 	var out []keyTest
-	for pi := range g.preds {
-		if pi >= 64 || s.used&(1<<pi) != 0 || !g.preds[pi].need.has(el.need) {
-			continue
+	for _, t := range all {
+		if s.used&(1<<t.pred) == 0 && g.given(s, t.val) {
+			out = append(out, t)
 		}
-		b, ok := g.preds[pi].e.(*expr.Binary)
-		if !ok {
-			continue
-		}
-		propOf := func(e expr.Expr) (string, bool) {
-			if pr, ok := e.(*expr.Prop); ok {
-				if c, ok := pr.Of.(*expr.Col); ok && c.Slot == slot {
-					return pr.Key, true
-				}
+	}
+	return out
+}
+
+func (g *graph) allTests(el element) []keyTest {
+	var out []keyTest
+	propOf := func(e expr.Expr) (string, bool) {
+		if pr, ok := e.(*expr.Prop); ok {
+			if c, ok := pr.Of.(*expr.Col); ok && c.Slot == el.slot {
+				return pr.Key, true
 			}
-			return "", false
+		}
+		return "", false
+	}
+	for pi := range g.preds {
+		b, ok := g.preds[pi].e.(*expr.Binary)
+		if pi >= 64 || !ok || !g.preds[pi].need.has(el.need) {
+			continue
 		}
 		switch b.Op {
 		case expr.OpEq, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
-			if k, ok := propOf(b.L); ok && g.given(s, b.R) {
+			// Both sides may be a property of the element: then neither is given and the seek falls away.
+			if k, ok := propOf(b.L); ok {
 				out = append(out, keyTest{pred: pi, key: k, op: b.Op, val: b.R})
-			} else if k, ok := propOf(b.R); ok && g.given(s, b.L) {
+			}
+			if k, ok := propOf(b.R); ok {
 				out = append(out, keyTest{pred: pi, key: k, op: flip(b.Op), val: b.L})
 			}
 		case expr.OpIn, expr.OpStartsWith:
-			if k, ok := propOf(b.L); ok && g.given(s, b.R) {
+			if k, ok := propOf(b.L); ok {
 				out = append(out, keyTest{pred: pi, key: k, op: b.Op, val: b.R})
 			}
 		}

@@ -110,6 +110,7 @@ type planner struct {
 	deletedAt  int  // its clause
 	noBarrier  bool // inside a body that runs one iteration at a time, or a reading subquery
 	labelCache []schema.Label
+	shares     map[shareKey]float64
 	ixCache    []schema.Index
 	ixLoaded   bool
 	outer      slotSet // variables of the rows around a subquery: visible in all of it
