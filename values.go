@@ -153,6 +153,8 @@ func toValueDepth(x any, depth int) (value.Value, error) {
 	switch x := x.(type) {
 	case nil:
 		return value.Value{}, nil
+	case value.Value: // from packages of this module
+		return x, nil
 	case bool:
 		return value.NewBool(x), nil
 	case int:

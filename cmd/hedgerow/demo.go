@@ -130,6 +130,7 @@ func sample(ctx context.Context, db *hedgerow.DB, persons int) (*load.Report, er
 	if err != nil {
 		return nil, err
 	}
+	defer p.Close()
 	progress, done := progressBars(os.Stderr, false)
 	rep, err := p.Run(ctx, &load.Embedded{DB: db}, progress)
 	done(err == nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -52,7 +53,9 @@ alone is a node file whose label is guessed from its name.`,
 			if len(f.nodes)+len(f.edges) == 0 {
 				return usage("load needs at least one --nodes, --edges or file")
 			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), nil)
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt) // Ctrl-C undoes the open transaction and ends
+			defer stop()
+			return f.run(ctx, cmd.OutOrStdout(), nil)
 		},
 	}
 	fl := cmd.Flags()
@@ -92,7 +95,13 @@ func (f *loadFlags) plan() (*load.Plan, error) {
 		if !ok {
 			return nil, usage("--columns takes FILE=SPEC, not %q", c)
 		}
+		if opt.Columns[file] != "" {
+			spec = opt.Columns[file] + "," + spec
+		}
 		opt.Columns[file] = spec
+	}
+	if f.batch < 0 {
+		return nil, usage("--batch takes a number of rows, not %d", f.batch)
 	}
 	var nodes, edges []load.Spec
 	for _, n := range f.nodes {
@@ -118,6 +127,7 @@ func (f *loadFlags) run(ctx context.Context, out io.Writer, db *hedgerow.DB) err
 	if err != nil {
 		return err
 	}
+	defer p.Close()
 	if !f.quiet {
 		fmt.Fprint(out, p.Describe())
 	}

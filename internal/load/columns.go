@@ -1,11 +1,14 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // Role says what a column is for.
@@ -33,6 +36,8 @@ type Column struct {
 	Label  string // of Start, End: label of the node
 	KeyOf  string // of Start, End: property of the node
 	Space  string // of neo4j-admin's :ID(Space)
+	hint   string // type that an inferred string column could be given
+	owners []string // of Start, End: labels under which the node may be found, when they come from a column
 }
 
 // Describe prints the column as --columns would take it.
@@ -52,13 +57,22 @@ func (c Column) Describe() string {
 	case Type:
 		return c.Header + ":TYPE"
 	case Start, End:
-		return fmt.Sprintf("(%s).%s:%s", c.Label, c.KeyOf, t)
+		side := map[Role]string{Start: "from", End: "to"}[c.Role]
+		return fmt.Sprintf("%s (:%s).%s:%s", side, strings.Join(c.labels(), "|"), c.KeyOf, t)
 	}
 	name := c.Name
 	if c.Name != c.Header && !strings.HasPrefix(c.Header, c.Name+":") {
 		name = c.Header + "=>" + c.Name
 	}
 	return name + ":" + t
+}
+
+// labels returns the labels under which an end is looked for.
+func (c *Column) labels() []string {
+	if c.Label != "" {
+		return []string{c.Label}
+	}
+	return c.owners
 }
 
 var typeNames = map[string]string{
@@ -187,27 +201,50 @@ func splitSpec(s string) []string {
 
 // guess narrows what type a column's values so far allow.
 type guess struct {
-	seen                   bool
-	notInt, notFloat, notB bool
+	seen                          bool
+	notInt, notFloat, notB        bool
+	notDate, notMoment            bool
 }
 
 func (g *guess) see(s string) {
 	g.seen = true
+	digits := strings.TrimPrefix(s, "-")
+	// A leading zero or plus is kept, so this is no number: a postal code, a telephone number.
+	plain := digits != "" && digits[0] != '+' && (digits[0] != '0' || len(digits) == 1 || digits[1] == '.')
 	if !g.notInt {
-		if _, err := strconv.ParseInt(s, 10, 64); err != nil || len(s) > 1 && (s[0] == '0' || s[0] == '+' || strings.HasPrefix(s, "-0")) {
-			g.notInt = true // a leading zero is kept: a postal code is no number
-		}
+		_, err := strconv.ParseInt(s, 10, 64)
+		g.notInt = err != nil || !plain || s == "-0"
 	}
 	if !g.notFloat {
 		_, err := strconv.ParseFloat(s, 64)
 		last := s[len(s)-1]
-		if err != nil || !(last >= '0' && last <= '9' || last == '.') || strings.ContainsAny(s, "_xXpP") || len(s) > 1 && s[0] == '0' && s[1] != '.' {
-			g.notFloat = true
+		whole := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) < 0
+		g.notFloat = err != nil || !plain || !(last >= '0' && last <= '9' || last == '.') || strings.ContainsAny(s, "_xXpP") ||
+			whole && len(digits) > 15 && !fitsInt(s) // an id too long for an int would lose digits as a float
+	}
+	if !g.notB {
+		switch s {
+		case "true", "false", "True", "False", "TRUE", "FALSE":
+		default:
+			g.notB = true
 		}
 	}
-	if !g.notB && s != "true" && s != "false" {
-		g.notB = true
+	if !g.notDate {
+		g.notDate = len(s) != 10 || s[4] != '-' || s[7] != '-' || !parses(value.Date, s)
 	}
+	if !g.notMoment {
+		g.notMoment = len(s) < 16 || s[4] != '-' || s[10] != 'T' || !parses(value.DateTime, s) && !parses(value.LocalDateTime, s)
+	}
+}
+
+func fitsInt(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
+}
+
+func parses(k value.Kind, s string) bool {
+	_, err := value.ParseTemporal(k, s)
+	return err == nil
 }
 
 func (g *guess) result() string {
@@ -224,68 +261,88 @@ func (g *guess) result() string {
 	return "string"
 }
 
-// parse turns a field into a parameter's value. Temporal types stay text and are converted by the statement.
-func (c *Column) parse(s, arrayDelimiter string) (any, error) {
+// hint names a type that must be given to be used, and that every value would fit.
+func (g *guess) hint() string {
+	switch {
+	case !g.seen:
+		return ""
+	case !g.notDate:
+		return "date"
+	case !g.notMoment:
+		return "datetime"
+	}
+	return ""
+}
+
+// parse turns a field into a value (L4).
+func (c *Column) parse(s, arrayDelimiter string) (value.Value, error) {
 	if s == "" {
-		return nil, nil
+		return value.Value{}, nil
 	}
 	if !c.List {
 		return parseScalar(c.Type, s)
 	}
-	parts := strings.Split(s, arrayDelimiter)
-	out := make([]any, len(parts))
-	for i, p := range parts {
-		v, err := parseScalar(c.Type, p)
+	var list value.ListBuilder
+	for rest, more := s, true; more; {
+		var e string
+		e, rest, more = strings.Cut(rest, arrayDelimiter)
+		if e == "" && c.Type != "string" {
+			return value.Value{}, fmt.Errorf("%s has an empty element, which is no %s", shorten(s), c.Type)
+		}
+		v, err := parseScalar(c.Type, e)
 		if err != nil {
-			return nil, err
+			return value.Value{}, err
 		}
-		if v == nil {
-			v = ""
-		}
-		out[i] = v
+		list.Add(v)
 	}
-	return out, nil
+	return list.List(), nil
 }
 
-func parseScalar(t, s string) (any, error) {
+var temporals = map[string]value.Kind{
+	"date": value.Date, "time": value.Time, "localtime": value.LocalTime, "datetime": value.DateTime, "localdatetime": value.LocalDateTime, "duration": value.Duration,
+}
+
+func parseScalar(t, s string) (value.Value, error) {
 	switch t {
+	case "string":
+		return value.NewString(s), nil
 	case "int":
 		i, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no int", s)
+			if errors.Is(err, strconv.ErrRange) {
+				return value.Value{}, fmt.Errorf("%s is out of range for an int", shorten(s))
+			}
+			return value.Value{}, fmt.Errorf("%s is no int", shorten(s))
 		}
-		return i, nil
+		return value.NewInt(i), nil
 	case "float":
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no float", s)
+			return value.Value{}, fmt.Errorf("%s is no float", shorten(s))
 		}
-		return f, nil
+		return value.NewFloat(f), nil
 	case "bool":
 		switch strings.ToLower(strings.TrimSpace(s)) {
 		case "true", "t", "yes", "1":
-			return true, nil
+			return value.NewBool(true), nil
 		case "false", "f", "no", "0":
-			return false, nil
+			return value.NewBool(false), nil
 		}
-		return nil, fmt.Errorf("%q is no bool", s)
+		return value.Value{}, fmt.Errorf("%s is no bool", shorten(s))
 	}
-	return s, nil
+	v, err := value.ParseTemporal(temporals[t], strings.TrimSpace(s))
+	if err != nil {
+		return value.Value{}, fmt.Errorf("%s is no %s", shorten(s), t)
+	}
+	return v, nil
 }
 
-// cypher returns the expression that makes the property's value of the parameter expression e.
-func (c *Column) cypher(e string) string {
-	fn := ""
-	switch c.Type {
-	case "date", "time", "localtime", "datetime", "localdatetime", "duration":
-		fn = c.Type
-	default:
-		return e
+// shorten quotes a field for a message.
+func shorten(s string) string {
+	if len(s) > 60 {
+		s = s[:60] + "…"
 	}
-	if c.List {
-		return "[x IN " + e + " | " + fn + "(x)]"
-	}
-	return fn + "(" + e + ")"
+	return strconv.Quote(s)
 }
 
 // withCase turns a field of a LABEL column into a label.

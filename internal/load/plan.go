@@ -1,13 +1,12 @@
 package load
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -33,42 +32,16 @@ type File struct {
 	Rows    int64
 	Bytes   int64
 	Guessed bool // the label was guessed from the file's name
+
+	source string   // where it is read: Path, or a copy if that can be read only once
+	first  []string // the first labels of its rows: under these their keys are unique and nodes are found
 }
 
 // Plan is what a load will do.
 type Plan struct {
 	Files []*File // nodes first
 	opt   Options
-}
-
-// NewPlan reads every file once and settles columns and types.
-func NewPlan(nodes, edges []Spec, o Options) (*Plan, error) {
-	if o.ArrayDelimiter == "" {
-		o.ArrayDelimiter = ";"
-	}
-	p := &Plan{opt: o}
-	used := map[string]bool{}
-	for _, s := range nodes {
-		f := &File{Path: s.File, Labels: s.Names, Guessed: s.Guessed}
-		if err := p.add(f, used); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range edges {
-		f := &File{Path: s.File, Edges: true}
-		if len(s.Names) > 0 {
-			f.Type = s.Names[0]
-		}
-		if err := p.add(f, used); err != nil {
-			return nil, err
-		}
-	}
-	for file := range o.Columns {
-		if !used[file] {
-			return nil, fmt.Errorf("--columns names %s, which is not among the files", file)
-		}
-	}
-	return p, p.resolveSpaces()
+	temp  []string
 }
 
 // Spec is one --nodes or --edges.
@@ -78,7 +51,7 @@ type Spec struct {
 	Guessed bool
 }
 
-// ParseSpec reads Label[:Label…]=FILE or TYPE=FILE. A file alone gets a label guessed from its name.
+// ParseSpec reads Label[:Label…]=FILE or TYPE=FILE. A file alone gets a label guessed from its name, unless a column gives labels.
 func ParseSpec(s string, edges bool) (Spec, error) {
 	names, file, ok := strings.Cut(s, "=")
 	if !ok {
@@ -88,8 +61,11 @@ func ParseSpec(s string, edges bool) (Spec, error) {
 		return Spec{Names: []string{LabelFromFile(s)}, File: s, Guessed: true}, nil
 	}
 	spec := Spec{File: file}
+	if file == "" {
+		return spec, fmt.Errorf("%s: the file is missing after the equals sign", s)
+	}
 	for _, n := range strings.Split(names, ":") {
-		if n = strings.TrimSpace(n); n != "" {
+		if n = strings.TrimSpace(n); n != "" && !slices.Contains(spec.Names, n) {
 			spec.Names = append(spec.Names, n)
 		}
 	}
@@ -99,111 +75,216 @@ func ParseSpec(s string, edges bool) (Spec, error) {
 	return spec, nil
 }
 
-// reader opens a file after its byte order mark.
-type reader struct {
-	f *os.File
-	c *csv.Reader
-}
-
-func (r *reader) Close() { r.f.Close() }
-
-func (p *Plan) open(path string) (*reader, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// NewPlan reads every file once, settles columns and types and checks every value (L5). Close must be called.
+func NewPlan(nodes, edges []Spec, o Options) (*Plan, error) {
+	if o.ArrayDelimiter == "" {
+		o.ArrayDelimiter = ";"
 	}
-	b := bufio.NewReaderSize(f, 256<<10)
-	if mark, _ := b.Peek(3); string(mark) == "\uFEFF" {
-		b.Discard(3)
-	}
-	delimiter := p.opt.Delimiter
-	if delimiter == 0 {
-		head, _ := b.Peek(4096)
-		delimiter = sniff(string(head))
-	}
-	var in io.Reader = b
-	if !p.opt.Quotes {
-		in = &quoter{in: b}
-	}
-	c := csv.NewReader(in)
-	c.Comma, c.ReuseRecord, c.LazyQuotes = delimiter, true, true
-	return &reader{f: f, c: c}, nil
-}
-
-// sniff finds the delimiter that the header uses most.
-func sniff(head string) rune {
-	line, _, _ := strings.Cut(head, "\n")
-	best, n := ',', 0
-	for _, d := range ",|\t;" {
-		if k := strings.Count(line, string(d)); k > n {
-			best, n = d, k
-		}
-	}
-	return best
-}
-
-// quoter doubles and wraps nothing: it hides quotes from the CSV reader by replacing them with a private character.
-type quoter struct {
-	in   *bufio.Reader
-	left []byte
-}
-
-const hiddenQuote = "\uE000"
-
-func (q *quoter) Read(b []byte) (n int, err error) {
-	for n < len(b) {
-		if len(q.left) > 0 {
-			k := copy(b[n:], q.left)
-			n, q.left = n+k, q.left[k:]
-			continue
-		}
-		c, err := q.in.ReadByte()
-		if err != nil {
-			if n > 0 {
-				return n, nil
+	p := &Plan{opt: o}
+	used := map[string]bool{}
+	for i, s := range slices.Concat(nodes, edges) {
+		f := &File{Path: s.File, Edges: i >= len(nodes)}
+		if f.Edges {
+			if len(s.Names) > 0 {
+				f.Type = s.Names[0]
 			}
-			return 0, err
+		} else {
+			f.Labels, f.Guessed = s.Names, s.Guessed
 		}
-		if c == '"' {
-			q.left = []byte(hiddenQuote)
-			continue
+		if err := p.add(f, used); err != nil {
+			p.Close()
+			return nil, err
 		}
-		b[n] = c
-		n++
 	}
-	return n, nil
+	for file := range o.Columns {
+		if !used[file] {
+			p.Close()
+			return nil, fmt.Errorf("--columns names %s, which is not among the files", file)
+		}
+	}
+	return p, nil
 }
 
-func (p *Plan) field(s string) string {
-	if !p.opt.Quotes && strings.Contains(s, hiddenQuote) {
-		return strings.ReplaceAll(s, hiddenQuote, `"`)
+// Close removes the copies of files that could be read only once.
+func (p *Plan) Close() {
+	for _, path := range p.temp {
+		os.Remove(path)
 	}
-	return s
+	p.temp = nil
 }
+
+func (p *Plan) open(f *File) (*reader, error) { return newReader(f.source, p.opt.Delimiter, p.opt.Quotes) }
 
 // add reads a file's header and all its rows once.
 func (p *Plan) add(f *File, used map[string]bool) error {
-	if err := p.scan(f, used); err != nil {
-		var e *os.PathError
-		if errors.As(err, &e) {
-			return err
-		}
-		return fmt.Errorf("%s: %w", f.Path, err)
+	err := p.scan(f, used)
+	var path *os.PathError
+	var at *lineError
+	switch {
+	case err == nil:
+		p.Files = append(p.Files, f)
+		return nil
+	case errors.As(err, &path):
+		return err
+	case errors.As(err, &at):
+		return fmt.Errorf("%s:%d: %s", f.Path, at.line, at.text)
 	}
-	p.Files = append(p.Files, f)
-	return nil
+	return fmt.Errorf("%s: %w", f.Path, err)
 }
 
+// regular makes sure that a file can be read twice: a pipe is copied first.
+func (p *Plan) regular(f *File) error {
+	st, err := os.Stat(f.Path)
+	if err != nil {
+		return err
+	}
+	if f.source, f.Bytes = f.Path, st.Size(); st.Mode().IsRegular() {
+		return nil
+	}
+	if st.IsDir() {
+		return errors.New("is a directory, not a file")
+	}
+	in, err := os.Open(f.Path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp("", "hedgerow-load-*.csv")
+	if err != nil {
+		return err
+	}
+	p.temp = append(p.temp, out.Name())
+	f.source = out.Name()
+	if f.Bytes, err = io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+// What a scan tells of one file at most.
+const (
+	maxFaults = 10
+	maxLabels = 1000
+)
+
 func (p *Plan) scan(f *File, used map[string]bool) error {
-	r, err := p.open(f.Path)
+	if err := p.regular(f); err != nil {
+		return err
+	}
+	r, err := p.open(f)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if st, err := r.f.Stat(); err == nil {
-		f.Bytes = st.Size()
+	if err := p.header(f, r, used); err != nil {
+		return err
 	}
-	head, err := r.c.Read()
+	guesses := make([]guess, len(f.Columns))
+	firsts := map[string]bool{}
+	var faults []string
+	count := 0
+	fault := func(format string, args ...any) {
+		if count++; count <= maxFaults {
+			faults = append(faults, fmt.Sprintf("  %s:%d: ", f.Path, r.line)+fmt.Sprintf(format, args...))
+		}
+	}
+	for {
+		rec, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		f.Rows++
+		if len(rec) != len(f.Columns) {
+			fault("the row has %s, the header %d", plural(len(rec), "field"), len(f.Columns))
+			continue
+		}
+		for i, s := range rec {
+			c := &f.Columns[i]
+			switch {
+			case c.Role == Ignore:
+			case !utf8.ValidString(s):
+				fault("column %s is not valid UTF-8", c.Header)
+			case c.Role == Labels, c.Role == Type:
+			case s == "" && (c.Role == Key || c.Role == Start || c.Role == End):
+				fault("column %s is empty: %s", c.Header, map[Role]string{Key: "a node needs its key", Start: "the relationship has no start", End: "the relationship has no end"}[c.Role])
+			case s == "":
+			case c.Type == "":
+				guesses[i].see(s)
+			default:
+				if _, err := c.parse(s, p.opt.ArrayDelimiter); err != nil {
+					fault("column %s: %v", c.Header, err)
+				}
+			}
+		}
+		if names := p.names(f, rec); len(names) == 0 {
+			fault("the row has no %s", map[bool]string{true: "type", false: "label"}[f.Edges])
+		} else if !f.Edges && !firsts[names[0]] {
+			if firsts[names[0]] = true; len(firsts) > maxLabels {
+				return &lineError{r.line, fmt.Sprintf("more than %d different labels; is this the column of labels?", maxLabels)}
+			}
+			f.first = append(f.first, names[0])
+		}
+	}
+	if f.first == nil && len(f.Labels) > 0 {
+		f.first = f.Labels[:1]
+	}
+	if count > 0 {
+		more := ""
+		if count > maxFaults {
+			more = fmt.Sprintf("\n  … and %d more", count-maxFaults)
+		}
+		return fmt.Errorf("%s; nothing was loaded\n%s%s", plural(count, "fault"), strings.Join(faults, "\n"), more)
+	}
+	for i := range f.Columns {
+		if c := &f.Columns[i]; c.Type == "" {
+			if c.Type = guesses[i].result(); c.Type == "string" && c.Role == Property {
+				c.hint = guesses[i].hint()
+			}
+		}
+	}
+	return nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// names returns the labels of a row of nodes, or the type of a relationship.
+func (p *Plan) names(f *File, rec []string) []string {
+	names := f.Labels
+	if f.Edges {
+		if names = nil; f.Type != "" {
+			names = []string{f.Type}
+		}
+	}
+	for i := range f.Columns {
+		switch c := &f.Columns[i]; c.Role {
+		case Labels:
+			names = slices.Clone(names)
+			for _, n := range strings.Split(rec[i], p.opt.ArrayDelimiter) {
+				if n = withCase(n, c.Case); n != "" && !slices.Contains(names, n) {
+					names = append(names, n)
+				}
+			}
+		case Type:
+			if s := strings.TrimSpace(rec[i]); s != "" {
+				names = []string{s}
+			}
+		}
+	}
+	return names
+}
+
+// header reads the first line and settles what the columns are for.
+func (p *Plan) header(f *File, r *reader, used map[string]bool) error {
+	head, err := r.Read()
 	if err == io.EOF {
 		return errors.New("the file is empty; its first line must name the columns")
 	}
@@ -214,14 +295,11 @@ func (p *Plan) scan(f *File, used map[string]bool) error {
 		if !utf8.ValidString(cell) {
 			return errors.New("the header is not valid UTF-8")
 		}
-		c, err := parseColumn(p.field(cell))
+		c, err := parseColumn(cell)
 		if err != nil {
 			return err
 		}
 		f.Columns = append(f.Columns, c)
-	}
-	if err := f.ends(); err != nil {
-		return err
 	}
 	for _, name := range []string{f.Path, filepath.Base(f.Path)} {
 		if spec, ok := p.opt.Columns[name]; ok {
@@ -229,56 +307,37 @@ func (p *Plan) scan(f *File, used map[string]bool) error {
 			if err := apply(f.Columns, spec); err != nil {
 				return fmt.Errorf("--columns: %w", err)
 			}
+			break
 		}
+	}
+	for i := range f.Columns {
+		if c := &f.Columns[i]; c.List && c.Type == "" {
+			c.Type = "string"
+		}
+	}
+	if err := f.ends(); err != nil {
+		return err
 	}
 	if err := f.roles(); err != nil {
 		return err
 	}
-	guesses := make([]guess, len(f.Columns))
-	for {
-		rec, err := r.c.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		f.Rows++
-		for i, s := range rec {
-			if i < len(guesses) && f.Columns[i].Type == "" && s != "" {
-				guesses[i].see(s)
-			}
-		}
-	}
-	for i := range f.Columns {
-		if c := &f.Columns[i]; c.Type == "" {
-			c.Type = guesses[i].result()
-			if c.List {
-				c.Type = "string"
-			}
-		}
-	}
-	return nil
+	return p.resolve(f)
 }
 
 // ends finds the columns of a relationship's ends: neo4j-admin's, else the first two, named Label.key.
 func (f *File) ends() error {
-	if !f.Edges {
+	if !f.Edges || f.find(Start) != nil || f.find(End) != nil {
 		return nil
-	}
-	for _, c := range f.Columns {
-		if c.Role == Start || c.Role == End {
-			return nil
-		}
 	}
 	if len(f.Columns) < 2 {
 		return errors.New("a file of relationships needs two columns that name their ends, as Person.id")
 	}
 	for i, role := range []Role{Start, End} {
 		c := &f.Columns[i]
-		label, key, ok := strings.Cut(c.Header, ".")
+		label, key, ok := strings.Cut(c.Name, ".")
 		if !ok || label == "" || key == "" {
-			return fmt.Errorf("column %d, %q, must say where the relationship's end is found, as Person.id", i+1, c.Header)
+			return fmt.Errorf("column %d, %q, must say where the relationship's end is found, as Person.id; name it so, or give --columns '%s=%s=>Person.id'",
+				i+1, c.Header, filepath.Base(f.Path), c.Header)
 		}
 		c.Role, c.Label, c.KeyOf = role, label, key
 	}
@@ -291,7 +350,7 @@ func (f *File) roles() error {
 	names := map[string]bool{}
 	for i := range f.Columns {
 		c := &f.Columns[i]
-		if !f.Edges && c.Role == Property && c.Name == "id" && !f.has(Key) {
+		if !f.Edges && c.Role == Property && c.Name == "id" && f.find(Key) == nil {
 			c.Role = Key
 		}
 		count[c.Role]++
@@ -300,29 +359,32 @@ func (f *File) roles() error {
 				return fmt.Errorf("column %d has no name", i+1)
 			}
 			if names[c.Name] {
-				return fmt.Errorf("two columns are named %q; rename one with --columns %q", c.Name, c.Header+"=>other")
+				return fmt.Errorf("two columns are named %q; rename one, as with --columns '%s=%s=>other'", c.Name, filepath.Base(f.Path), c.Header)
 			}
 			names[c.Name] = true
 		}
+		if c.List && c.Role != Property {
+			return fmt.Errorf("column %q cannot be a list", c.Header)
+		}
+	}
+	if f.Guessed && count[Labels] > 0 {
+		f.Labels, f.Guessed = nil, false // a column says better
 	}
 	switch {
 	case f.Edges && (count[Start] != 1 || count[End] != 1):
 		return errors.New("a file of relationships needs one column for the start and one for the end")
 	case f.Edges && f.Type == "" && count[Type] == 0:
 		return errors.New("no type given: use --edges TYPE=FILE, or a column with :TYPE")
+	case f.Edges && count[Key]+count[Labels] > 0:
+		return errors.New("a file of relationships has no :ID or :LABEL column; load files of nodes with --nodes")
+	case !f.Edges && count[Start]+count[End]+count[Type] > 0:
+		return errors.New("a file of nodes has no :START_ID, :END_ID or :TYPE column; load files of relationships with --edges")
+	case !f.Edges && count[Key] > 1:
+		return errors.New("a node has one key; two columns are :ID")
 	case !f.Edges && len(f.Labels) == 0 && count[Labels] == 0:
 		return errors.New("no label given: use --nodes Label=FILE, or a column with :LABEL")
 	}
 	return nil
-}
-
-func (f *File) has(r Role) bool {
-	for _, c := range f.Columns {
-		if c.Role == r {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *File) find(r Role) *Column {
@@ -334,47 +396,46 @@ func (f *File) find(r Role) *Column {
 	return nil
 }
 
-// resolveSpaces gives neo4j-admin's :START_ID(Space) the label and key of the node file with that :ID(Space), and keys their types.
-func (p *Plan) resolveSpaces() error {
-	for _, f := range p.Files {
-		if !f.Edges {
+// resolve gives a relationship's ends the label, key and type of the node files that were read before: by neo4j-admin's space, or by name.
+func (p *Plan) resolve(f *File) error {
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		if c.Role != Start && c.Role != End {
 			continue
 		}
-		for i := range f.Columns {
-			c := &f.Columns[i]
-			if c.Role != Start && c.Role != End {
+		bySpace := c.Label == ""
+		for _, n := range p.Files {
+			k := n.find(Key)
+			if n.Edges || k == nil {
 				continue
 			}
-			for _, n := range p.Files {
-				k := n.find(Key)
-				if n.Edges || k == nil {
-					continue
+			if bySpace && k.Space == c.Space {
+				for _, l := range n.first {
+					if !slices.Contains(c.owners, l) {
+						c.owners = append(c.owners, l)
+					}
 				}
-				if c.Label == "" && k.Space == c.Space && len(n.Labels) > 0 {
-					c.Label, c.KeyOf = n.Labels[0], k.Name
-				}
-				if has(n.Labels, c.Label) && c.KeyOf == k.Name && !c.Given {
-					c.Type = k.Type
-				}
+				c.KeyOf = k.Name
 			}
-			if c.Label == "" {
-				return fmt.Errorf("%s: column %q: no file of nodes has :ID(%s)", f.Path, c.Header, c.Space)
+			here := slices.Contains(n.Labels, c.Label) || slices.Contains(n.first, c.Label)
+			if !c.Given && (bySpace && k.Space == c.Space || here && c.KeyOf == k.Name) {
+				c.Type = k.Type
 			}
+		}
+		if len(c.labels()) == 0 {
+			space := ":ID"
+			if c.Space != "" {
+				space = ":ID(" + c.Space + ")"
+			}
+			return fmt.Errorf("column %q: no file of nodes has %s; for nodes that are there already name the column by label and key, as Person.id", strings.TrimPrefix(c.Name+":"+role(c.Role), ":"), space)
 		}
 	}
 	return nil
 }
 
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
+func role(r Role) string { return map[Role]string{Start: "START_ID", End: "END_ID"}[r] }
 
-// Describe prints what the plan will do, a line a file.
+// Describe prints what the plan will do, a line a file, and what it noticed.
 func (p *Plan) Describe() string {
 	var b strings.Builder
 	for _, f := range p.Files {
@@ -382,14 +443,24 @@ func (p *Plan) Describe() string {
 		for i, c := range f.Columns {
 			cols[i] = c.Describe()
 		}
-		what := "nodes :" + strings.Join(f.Labels, ":")
+		what := "nodes"
 		if f.Edges {
-			what = "relationships :" + f.Type
+			what = "relationships"
+			if f.Type != "" {
+				what += " :" + f.Type
+			}
+		} else if len(f.Labels) > 0 {
+			what += " :" + strings.Join(f.Labels, ":")
 		}
 		if f.Guessed {
 			what += " (label guessed from the file's name)"
 		}
 		fmt.Fprintf(&b, "%s: %d %s\n    %s\n", f.Path, f.Rows, what, strings.Join(cols, ", "))
+		for _, c := range f.Columns {
+			if c.hint != "" {
+				fmt.Fprintf(&b, "    %s looks like a %s; to store it as one: --columns '%s=%s:%s'\n", c.Name, c.hint, filepath.Base(f.Path), c.Header, c.hint)
+			}
+		}
 	}
 	return b.String()
 }

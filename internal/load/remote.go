@@ -1,9 +1,7 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hedgerowdb/hedgerow"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // Remote is a server as a target, over PostgreSQL's protocol.
@@ -68,17 +67,10 @@ func (r *Remote) Rollback() {
 	}
 }
 
-func (r *Remote) Query(ctx context.Context, cypher string, params map[string]any) ([][]any, error) {
+func (r *Remote) Query(ctx context.Context, cypher string, list value.Value) ([][]any, error) {
 	var args []any
-	if len(params) > 1 {
-		return nil, errors.New("load: a statement has at most one parameter")
-	}
-	for _, v := range params {
-		text, err := appendAgtype(nil, v)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, string(text))
+	if !list.IsNull() {
+		args = append(args, string(value.AppendAgtype(nil, list)))
 	}
 	rows, err := r.conn.Query(ctx, cypher, args...)
 	if err != nil {
@@ -110,30 +102,4 @@ func public(err error) error {
 		return &hedgerow.Error{Message: pg.Message, Detail: pg.Detail, Hint: pg.Hint, SQLState: pg.Code}
 	}
 	return err
-}
-
-// appendAgtype writes a parameter as agtype text: JSON in which a float keeps its point.
-func appendAgtype(dst []byte, v any) ([]byte, error) {
-	switch v := v.(type) {
-	case float64:
-		text := strconv.AppendFloat(nil, v, 'g', -1, 64)
-		if bytes.IndexAny(text, ".eIN") < 0 {
-			text = append(text, ".0"...)
-		}
-		return append(dst, text...), nil
-	case []any:
-		var err error
-		dst = append(dst, '[')
-		for i, x := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if dst, err = appendAgtype(dst, x); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, ']'), nil
-	}
-	text, err := json.Marshal(v)
-	return append(dst, text...), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hedgerowdb/hedgerow"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // Embedded is an open database as a target.
@@ -33,7 +34,11 @@ func (e *Embedded) Rollback() {
 	}
 }
 
-func (e *Embedded) Query(ctx context.Context, cypher string, params map[string]any) ([][]any, error) {
+func (e *Embedded) Query(ctx context.Context, cypher string, list value.Value) ([][]any, error) {
+	var params hedgerow.Params
+	if !list.IsNull() {
+		params = hedgerow.Params{"1": list}
+	}
 	var rows *hedgerow.Rows
 	var err error
 	if e.tx != nil {
