@@ -275,26 +275,40 @@ func (db *DB) Dir() string { return db.dir }
 // Recovered says what Open had to do again.
 func (db *DB) Recovered() (records int, clean bool) { return db.recovered.Records, db.recovered.Clean }
 
-// Close waits for nobody: transactions that are open are as good as rolled back. It makes a checkpoint and gives the directory back.
+// grace is how long Close waits for transactions to end by themselves.
+const grace = 2 * time.Second
+
+// Close refuses new work, waits a little for transactions that are open (what is left is rolled back by the next Open), makes a
+// checkpoint and gives the directory back.
 func (db *DB) Close(ctx context.Context) error {
 	if !db.closing.CompareAndSwap(false, true) {
 		return nil
+	}
+	db.store.Shut()
+	for end := time.Now().Add(grace); db.store.Open() > 0 && ctx.Err() == nil && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
 	}
 	if db.stop != nil {
 		db.stop()
 		db.tasks.Wait()
 	}
 	var errs []error
+	left := db.store.Open()
 	if db.fate.Err() == nil {
 		kind := recovery.Shutdown
-		if db.store.Open() > 0 {
-			kind = recovery.Online // what they wrote is rolled back by the next Open
+		if left > 0 {
+			kind = recovery.Online // what they wrote has no commit record
 		}
-		if _, err := db.cp.Run(ctx, kind, nil); err != nil {
+		if _, err := db.cp.Run(context.WithoutCancel(ctx), kind, nil); err != nil {
 			errs = append(errs, fmt.Errorf("checkpoint at the end: %w", err))
 		}
 	} else {
 		errs = append(errs, db.fate.Err())
+	}
+	if left > 0 {
+		// Somebody may still look at a page: the cache stays until the process ends.
+		db.log.LogAttrs(ctx, slog.LevelWarn, "closed with open transactions", slog.Int64("transactions", left))
+		db.pool = nil
 	}
 	if err := db.release(); err != nil {
 		errs = append(errs, err)

@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -183,7 +185,11 @@ func TestCommitsDuringCheckpoint(t *testing.T) { // A4
 	db := open(t, mem)
 	update(t, db, func(c *client) { c.must(c.tx.CreateGraph(bg, "graph")) })
 	n := 0
+	done := false
 	add := func() {
+		if done {
+			return
+		}
 		n++
 		update(t, db, func(c *client) { c.begin(); c.node([]string{"A"}, "i", n) })
 	}
@@ -213,5 +219,32 @@ func TestCommitsDuringCheckpoint(t *testing.T) { // A4
 			closeDB(t, db2)
 		}
 	}
+	done = true
+	closeDB(t, db)
+}
+
+func TestCloseUnderAnOpenTransaction(t *testing.T) {
+	mem := vfs.NewMem()
+	db := open(t, mem)
+	update(t, db, func(c *client) { c.must(c.tx.CreateGraph(bg, "graph")) })
+	c := begin(t, db, store.ReadCommitted).begin()
+	c.node([]string{"A"})
+	c.end()
+	ctx, cancel := context.WithTimeout(bg, 50*time.Millisecond)
+	defer cancel()
+	if err := db.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, c.tx.Commit(bg), dberr.ShuttingDown)
+	_, err := db.Store().Begin(bg, store.TxOptions{})
+	wantCode(t, err, dberr.ShuttingDown)
+	db = open(t, mem)
+	update(t, db, func(c *client) {
+		c.begin()
+		if n := len(c.scan(c.after(), "")); n != 0 {
+			t.Errorf("%d nodes", n)
+		}
+	})
+	clean(t, db)
 	closeDB(t, db)
 }

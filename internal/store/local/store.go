@@ -8,6 +8,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/invariant"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -38,6 +39,7 @@ type Store struct {
 	slog   *slog.Logger
 
 	open     atomic.Int64 // transactions that have not ended
+	shut     atomic.Bool
 	distinct distincts
 }
 
@@ -92,9 +94,20 @@ func (s *Store) CatalogVersion() uint64 { return s.cat.Epoch() }
 // Open returns the number of transactions that have not ended.
 func (s *Store) Open() int64 { return s.open.Load() }
 
+// Shut makes every later call fail: the database is being closed.
+func (s *Store) Shut() { s.shut.Store(true) }
+
+// up returns why nothing works any more, or nil.
+func (s *Store) up() error {
+	if s.shut.Load() {
+		return dberr.New(dberr.ShuttingDown, "the database is closed")
+	}
+	return s.fate.Err()
+}
+
 // Begin starts a transaction.
 func (s *Store) Begin(ctx context.Context, o store.TxOptions) (store.Tx, error) {
-	if err := s.fate.Err(); err != nil {
+	if err := s.up(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

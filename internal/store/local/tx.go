@@ -32,7 +32,7 @@ func (t *tx) check() error {
 	if t.over {
 		return dberr.New(dberr.NoActiveTransaction, "the transaction has ended")
 	}
-	return t.s.fate.Err()
+	return t.s.up()
 }
 
 // InCritical reports whether the transaction's goroutine is within a critical section: a panic that is recovered there must end the
