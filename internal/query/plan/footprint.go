@@ -58,6 +58,7 @@ type changes struct {
 	deletes []entFP
 	detach  bool
 	rows    []entFP // every existing row of which a version may be made
+	merged  []entFP // made by MERGE: not fresh for each input row
 	all     bool    // anything
 }
 
@@ -91,12 +92,18 @@ func conflict(i, k *effects) string {
 	if i.w.all && k.w.any() || k.w.all && i.w.any() {
 		return fmt.Sprintf("%s and %s both write", i.name, k.name)
 	}
-	for _, a := range i.w.rows {
-		for _, b := range k.w.rows {
-			if a.ent&b.ent != 0 && !same(a.v, b.v) {
-				return fmt.Sprintf("%s and %s may change the same row", i.name, k.name)
+	touch := func(as, bs []entFP) bool {
+		for _, a := range as {
+			for _, b := range bs {
+				if a.ent&b.ent != 0 && !same(a.v, b.v) {
+					return true
+				}
 			}
 		}
+		return false
+	}
+	if touch(i.w.rows, k.w.rows) || touch(i.w.merged, k.w.rows) || touch(i.w.rows, k.w.merged) {
+		return fmt.Sprintf("%s and %s may change the same row", i.name, k.name)
 	}
 	if i.w.detach && len(k.w.rels) > 0 || k.w.detach && len(i.w.rels) > 0 {
 		return fmt.Sprintf("%s and %s change the same relationships", i.name, k.name)
@@ -353,6 +360,7 @@ func (w *changes) merge(b *changes) {
 	w.labels = append(w.labels, b.labels...)
 	w.deletes = append(w.deletes, b.deletes...)
 	w.rows = append(w.rows, b.rows...)
+	w.merged = append(w.merged, b.merged...)
 	w.detach = w.detach || b.detach
 	w.all = w.all || b.all
 }
@@ -460,7 +468,7 @@ func (p *planner) effects(c bind.Clause) *effects {
 			if it.Rel {
 				ent = aRel
 			}
-			e.w.rows = append(e.w.rows, entFP{it.Var.Root.Slot, ent})
+			e.w.merged = append(e.w.merged, entFP{it.Var.Root.Slot, ent})
 		}
 	case *bind.Foreach:
 		e.r.expr(p, c.List)
@@ -514,6 +522,9 @@ func blur(w *changes) {
 	}
 	for i := range w.rows {
 		w.rows[i].v = unknownVar
+	}
+	for i := range w.merged {
+		w.merged[i].v = unknownVar
 	}
 }
 
