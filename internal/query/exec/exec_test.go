@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/engine"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/query/qtest"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -274,11 +275,43 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// waits returns when another transaction is waiting for the one that holds the locks.
+func waits(d *qtest.DB) {
+	if m, ok := d.Store.(*memstore.DB); ok {
+		m.AwaitWaiter()
+		return
+	}
+	time.Sleep(50 * time.Millisecond)
+}
+
+// stores are an empty graph in memory and one in the storage engine.
+func stores(t *testing.T) map[string]func() *qtest.DB {
+	db, err := engine.Open(context.Background(), engine.Options{CacheBytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return map[string]func() *qtest.DB{
+		"memory": func() *qtest.DB { return qtest.New(nil) },
+		"engine": func() *qtest.DB { return qtest.On(db.Store()) },
+	}
+}
+
 // rules A9: rows that a lock found changed are judged again; those that fail or are gone leave the stream.
 func TestLockRechecks(t *testing.T) {
+	for name, empty := range stores(t) {
+		t.Run(name, func(t *testing.T) { lockRechecks(t, empty) })
+	}
+}
+
+func lockRechecks(t *testing.T, empty func() *qtest.DB) {
 	ctx := context.Background()
 	setup := func() *qtest.DB {
-		d := qtest.New(nil)
+		d := empty()
 		d.Must(t, "CREATE (:J {id: 1, state: 'new'}), (:J {id: 2, state: 'new'}), (:J {id: 3, state: 'new', n: 5})", nil)
 		return d
 	}
@@ -321,7 +354,7 @@ func TestLockRechecks(t *testing.T) {
 				}
 				done <- o
 			}()
-			d.Store.(*memstore.DB).AwaitWaiter()
+			waits(d)
 			if err := other.Commit(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -342,8 +375,18 @@ func TestLockRechecks(t *testing.T) {
 
 // rules B14: two MERGEs of one key at the same time give one vertex.
 func TestMergeRace(t *testing.T) {
+	for name, empty := range stores(t) {
+		for _, unique := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s unique %v", name, unique), func(t *testing.T) { mergeRace(t, empty(), unique) })
+		}
+	}
+}
+
+func mergeRace(t *testing.T, d *qtest.DB, unique bool) {
 	ctx := context.Background()
-	d := qtest.New(nil)
+	if unique {
+		d.Must(t, "CREATE CONSTRAINT FOR (n:U) REQUIRE n.k IS UNIQUE", nil)
+	}
 	first := begin(t, d)
 	if _, err := d.RunIn(ctx, first, "MERGE (n:U {k: 1}) ON CREATE SET n.c = 1 ON MATCH SET n.c = n.c + 1", nil); err != nil {
 		t.Fatal(err)
@@ -354,7 +397,7 @@ func TestMergeRace(t *testing.T) {
 		_, err := d.RunIn(ctx, second, "MERGE (n:U {k: 1.0}) ON CREATE SET n.c = 1 ON MATCH SET n.c = n.c + 1", nil)
 		done <- errors.Join(err, second.Commit(ctx))
 	}()
-	d.Store.(*memstore.DB).AwaitWaiter()
+	waits(d)
 	if err := first.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}

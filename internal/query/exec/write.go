@@ -396,6 +396,8 @@ type lock struct {
 	sel     []uint16
 	keepS   []uint16
 	buf     [2][]uint16
+	one     [1]uint64
+	hits    store.Hits
 }
 
 func (o *lock) open() error { return o.in.op.open() }
@@ -495,10 +497,15 @@ func (o *lock) target(b *expr.Batch, i int) error {
 			hint[r] = o.hints[k]
 		}
 		switch {
-		case !o.changed[k]:
 		case o.gone[k]:
-			lost(r)
-		default:
+			other, err := o.deletedByOther(t.Entity, o.ids[k], o.changed[k])
+			if err != nil {
+				return err
+			}
+			if other {
+				lost(r)
+			}
+		case o.changed[k]:
 			sel = append(sel, r)
 		}
 	}
@@ -529,6 +536,19 @@ func (o *lock) target(b *expr.Batch, i int) error {
 		lost(r)
 	}
 	return nil
+}
+
+// deletedByOther tells a row that somebody else has deleted from one that this transaction has: the snapshot, with all own changes, still
+// shows the former. The latter stays in the stream: DELETE passes over it, SET raises (rules C8).
+func (o *lock) deletedByOther(e schema.Entity, id uint64, changed bool) (bool, error) {
+	if changed {
+		return true, nil
+	}
+	o.one[0] = id
+	if err := o.x.g.ByID(o.x.ctx, o.x.stmt.View(1<<32-1), e, o.one[:], &o.hits); err != nil {
+		return false, err
+	}
+	return len(o.hits.ID) > 0, nil
 }
 
 // del is Delete.

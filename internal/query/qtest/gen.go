@@ -46,15 +46,15 @@ func (g *Generator) Indexes() []string {
 	for _, l := range []string{"A", "B", "C"} {
 		for _, k := range []string{"a", "b", "s", "u", "m"} {
 			if g.r.IntN(3) == 0 {
-				out = append(out, fmt.Sprintf("CREATE INDEX FOR (n:%s) ON (n.%s)", l, k))
+				out = append(out, fmt.Sprintf("CREATE INDEX IF NOT EXISTS FOR (n:%s) ON (n.%s)", l, k))
 			}
 		}
 	}
 	if g.r.IntN(3) == 0 {
-		out = append(out, "CREATE INDEX FOR (n:A) ON (n.a, n.b)")
+		out = append(out, "CREATE INDEX IF NOT EXISTS FOR (n:A) ON (n.a, n.b)")
 	}
 	if g.r.IntN(3) == 0 {
-		out = append(out, "CREATE INDEX FOR ()-[r:R]-() ON (r.a)")
+		out = append(out, "CREATE INDEX IF NOT EXISTS FOR ()-[r:R]-() ON (r.a)")
 	}
 	return out
 }

@@ -90,7 +90,11 @@ var caseAreas = map[string]bool{"match": true, "create": true, "set/remove": tru
 	"null logic": true, "comparison": true}
 
 // later lists cases that need work of another issue, with the reason.
-var later = map[string]string{}
+var later = map[string]string{
+	"csv-quotes-newlines-bom": "LOAD CSV is work of its own; `hedgerow load` reads CSV files",
+	"csv-merge-null-key":      "LOAD CSV is work of its own",
+	"crash-foreign-ddl":       "the old spelling of constraints is understood, which the case's note allows",
+}
 
 func TestCases(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { runCases(t, New(nil)) })
