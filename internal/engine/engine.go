@@ -70,6 +70,8 @@ type DB struct {
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
 	closing atomic.Bool
+	// keepPool leaves the page cache open at the end.
+	keepPool bool
 
 	checkpoints atomic.Int64
 	recovered   recovery.Result
@@ -308,7 +310,7 @@ func (db *DB) Close(ctx context.Context) error {
 	if left > 0 {
 		// Somebody may still look at a page: the cache stays until the process ends.
 		db.log.LogAttrs(ctx, slog.LevelWarn, "closed with open transactions", slog.Int64("transactions", left))
-		db.pool = nil
+		db.keepPool = true
 	}
 	if err := db.release(); err != nil {
 		errs = append(errs, err)
@@ -324,7 +326,7 @@ func (db *DB) release() error {
 	if db.wal != nil {
 		errs = append(errs, db.wal.Close())
 	}
-	if db.pool != nil {
+	if db.pool != nil && !db.keepPool {
 		errs = append(errs, db.pool.Close())
 	}
 	if db.lock != nil {
