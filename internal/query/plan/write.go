@@ -329,15 +329,11 @@ func (p *planner) foreach(s *stream, c *bind.Foreach, rest []bind.Clause) *strea
 	arg := &Argument{RowID: NoSlot}
 	in := &stream{root: arg, bound: clone(s.bound), est: 10, one: false}
 	in.bound.add(c.Var.Slot)
-	reason := ""
-	if p.noBarrier {
-		reason = "" // the iteration around has its own segment, and so do its rows
-	} else if p.barrierAll {
+	reason := p.selfConflict(c.Body)
+	if p.barrierAll {
 		reason = "reference run"
-	} else {
-		reason = p.selfConflict(c.Body)
 	}
-	perIteration := reason != "" || p.noBarrier
+	perIteration := reason != ""
 	n.Base = p.base(s.est)
 	if perIteration {
 		// A barrier before and after; a segment for every iteration.
@@ -347,16 +343,18 @@ func (p *planner) foreach(s *stream, c *bind.Foreach, rest []bind.Clause) *strea
 			n.Child = s.root
 		}
 		n.Base = p.base(s.est)
-		saved := *p
+		saved, win := p.cid, p.window
 		p.q.Segments = append(p.q.Segments, Segment{})
 		p.cid = CID{Seg: len(p.q.Segments) - 1}
 		n.Opens = p.cid.Seg
 		arg.Base = p.base(10)
 		leave := p.enter(NoSlot)
+		// Inside one iteration barriers stand as in any statement.
+		p.noBarrier, p.window = false, nil
 		body := p.bodyOf(in, c.Body)
 		leave()
 		n.Body = body.root
-		p.cid, p.window = saved.cid, saved.window
+		p.cid, p.window = saved, win
 		out := s.with(n)
 		if !p.noBarrier {
 			p.eager(out, "FOREACH runs one iteration at a time")
@@ -431,7 +429,7 @@ func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
 		if p.barrierAll {
 			reason = "reference run"
 		}
-		if reason != "" || len(c.Body.Parts) > 1 || p.noBarrier {
+		if reason != "" || len(c.Body.Parts) > 1 && !p.noBarrier {
 			if !p.noBarrier && len(p.window) > 1 {
 				p.eager(s, "CALL { } runs one row at a time: "+reason)
 			}
@@ -449,7 +447,7 @@ func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
 	}
 	nb := p.noBarrier
 	leave := p.enter(rowID)
-	if n.PerRow && !nb {
+	if n.PerRow {
 		// Inside one iteration barriers stand as in any statement.
 		p.noBarrier, p.window = false, nil
 	}
