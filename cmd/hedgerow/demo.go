@@ -18,6 +18,9 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/social"
 )
 
+// demoSeed makes every demo of a size the same network.
+const demoSeed = 2026
+
 func demoCommand() *cobra.Command {
 	var persons int
 	var keep string
@@ -96,7 +99,7 @@ func demo(ctx context.Context, out io.Writer, persons int, keep string) error {
 		if err != nil {
 			return fmt.Errorf("question %d: %w", i+1, err)
 		}
-		fmt.Fprintf(out, "%s%d rows in %s\n", text.String(), n, took.Round(10*time.Microsecond))
+		fmt.Fprintf(out, "%s%s in %s\n", text.String(), shell.Plural(n, "row"), took.Round(10*time.Microsecond))
 	}
 	if keep == "" {
 		fmt.Fprint(out, "\nThe network was in a temporary directory and is gone now. To go on:\n"+
@@ -121,7 +124,7 @@ func sample(ctx context.Context, db *hedgerow.DB, persons int) (*load.Report, er
 		return nil, err
 	}
 	defer os.RemoveAll(tmp)
-	net, err := social.Generate(tmp, persons, 2026)
+	net, err := social.Generate(tmp, persons, demoSeed)
 	if err != nil {
 		return nil, err
 	}

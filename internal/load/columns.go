@@ -31,12 +31,12 @@ type Column struct {
 	Type   string // "" until inferred: string, int, float, bool, date, time, localtime, datetime, localdatetime, duration
 	List   bool
 	Role   Role
-	Case   string // of Labels: "", "title", "upper", "lower"
-	Given  bool   // Type was given
-	Label  string // of Start, End: label of the node
-	KeyOf  string // of Start, End: property of the node
-	Space  string // of neo4j-admin's :ID(Space)
-	hint   string // type that an inferred string column could be given
+	Case   string   // of Labels: "", "title", "upper", "lower"
+	Given  bool     // Type was given
+	Label  string   // of Start, End: label of the node
+	KeyOf  string   // of Start, End: property of the node
+	Space  string   // of neo4j-admin's :ID(Space)
+	hint   string   // type that an inferred string column could be given
 	owners []string // of Start, End: labels under which the node may be found, when they come from a column
 }
 
@@ -201,9 +201,9 @@ func splitSpec(s string) []string {
 
 // guess narrows what type a column's values so far allow.
 type guess struct {
-	seen                          bool
-	notInt, notFloat, notB        bool
-	notDate, notMoment            bool
+	seen                   bool
+	notInt, notFloat, notB bool
+	notDate, notMoment     bool
 }
 
 func (g *guess) see(s string) {

@@ -113,7 +113,9 @@ func (p *Plan) Close() {
 	p.temp = nil
 }
 
-func (p *Plan) open(f *File) (*reader, error) { return newReader(f.source, p.opt.Delimiter, p.opt.Quotes) }
+func (p *Plan) open(f *File) (*reader, error) {
+	return newReader(f.source, p.opt.Delimiter, p.opt.Quotes)
+}
 
 // add reads a file's header and all its rows once.
 func (p *Plan) add(f *File, used map[string]bool) error {

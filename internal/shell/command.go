@@ -305,7 +305,7 @@ func (s *Shell) export(ctx context.Context, rest string) {
 		s.report(err)
 		return
 	}
-	fmt.Fprintf(s.o.Out, "%s written to %s\n", plural(n, "row"), path)
+	fmt.Fprintf(s.o.Out, "%s written to %s\n", Plural(n, "row"), path)
 }
 
 func (s *Shell) sample(ctx context.Context, rest string) {

@@ -257,7 +257,7 @@ func (s *Shell) run(ctx context.Context, text string) {
 	}
 	var tail []string
 	if len(r.Columns()) > 0 {
-		tail = append(tail, plural(n, "row"))
+		tail = append(tail, Plural(n, "row"))
 	}
 	if sum := r.Summary(); sum != "" {
 		tail = append(tail, sum)
@@ -273,7 +273,8 @@ func (s *Shell) run(ctx context.Context, text string) {
 	}
 }
 
-func plural(n int, what string) string {
+// Plural counts things: 1 row, 2 rows.
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

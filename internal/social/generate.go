@@ -329,6 +329,9 @@ func (g *generator) friendships(persons int, city []int) [][2]int {
 	var out [][2]int
 	for pos, p := range order {
 		want := int(2.6 / math.Pow(1-rnd.Float64()*0.9995, 0.5))
+		if p == 0 {
+			want = max(want, 14) // questions are asked about her
+		}
 		for range min(want, persons/4) {
 			step := 1 + int(math.Pow(rnd.Float64(), 3)*float64(persons/2))
 			q := order[(pos+step)%persons]

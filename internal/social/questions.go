@@ -20,32 +20,32 @@ RETURN f.name AS friend, k.since AS since ORDER BY since DESC, friend LIMIT 8`, 
 		{"Friends of friends, by how many friends are shared",
 			`MATCH (me:Person {id: $me})-[:KNOWS]-(f)-[:KNOWS]-(fof:Person)
 WHERE fof <> me AND NOT (me)-[:KNOWS]-(fof)
-RETURN fof.name AS person, count(DISTINCT f) AS shared ORDER BY shared DESC, person LIMIT 8`, me},
+RETURN fof.id AS id, fof.name AS person, count(DISTINCT f) AS shared ORDER BY shared DESC, id LIMIT 8`, me},
 		{"Friends with whom she shares interests",
 			`MATCH (me:Person {id: $me})-[:HAS_INTEREST]->(t:Tag)<-[:HAS_INTEREST]-(f:Person)-[:KNOWS]-(me)
-RETURN f.name AS friend, collect(t.name) AS interests ORDER BY size(interests) DESC, friend LIMIT 8`, me},
+RETURN f.id AS id, f.name AS friend, collect(t.name) AS interests ORDER BY size(interests) DESC, id LIMIT 8`, me},
 		{"Forums that her friends are in and she is not",
 			`MATCH (me:Person {id: $me})-[:KNOWS]-(f:Person)<-[:HAS_MEMBER]-(forum:Forum)
 WHERE NOT (forum)-[:HAS_MEMBER]->(me)
-RETURN forum.title AS forum, count(f) AS friends ORDER BY friends DESC, forum LIMIT 8`, me},
+RETURN forum.id AS id, forum.title AS forum, count(f) AS friends ORDER BY friends DESC, id LIMIT 8`, me},
 		{"The latest messages of her friends",
 			`MATCH (:Person {id: $me})-[:KNOWS]-(f:Person)-[:WROTE]->(m:Message)
-RETURN m.created AS at, f.name AS friend, m.content AS message ORDER BY at DESC, friend LIMIT 8`, me},
+RETURN m.created AS at, f.name AS friend, m.content AS message ORDER BY at DESC, m.id LIMIT 8`, me},
 		{"The shortest way from Ada to a person far away",
 			`MATCH (a:Person {id: $me}), (b:Person {id: $you}), p = shortestPath((a)-[:KNOWS*]-(b))
 RETURN length(p) AS steps, [n IN nodes(p) | n.name] AS way`, map[string]any{"me": int64(1), "you": int64(0)}},
 		{"How far does her network reach?",
-			`MATCH (:Person {id: $me})-[:KNOWS*1..3]-(p:Person)
+			`MATCH (me:Person {id: $me})-[:KNOWS*1..3]-(p:Person) WHERE p <> me
 RETURN count(DISTINCT p) AS within_three_steps`, me},
 		{"Whom to follow: strangers nearby with two common interests",
 			`MATCH (me:Person {id: $me})-[:LIVES_IN]->(c:City)<-[:LIVES_IN]-(p:Person)
 WHERE p <> me AND NOT (me)-[:KNOWS]-(p)
 MATCH (me)-[:HAS_INTEREST]->(t:Tag)<-[:HAS_INTEREST]-(p)
 WITH p, c, collect(t.name) AS common WHERE size(common) >= 2
-RETURN p.name AS person, c.name AS city, common ORDER BY size(common) DESC, person LIMIT 8`, me},
+RETURN p.id AS id, p.name AS person, c.name AS city, common ORDER BY size(common) DESC, id LIMIT 8`, me},
 		{"The longest discussions",
 			`MATCH (post:Post)<-[:REPLY_OF*1..]-(c:Comment)
-RETURN post.content AS post, count(c) AS comments ORDER BY comments DESC, post LIMIT 5`, nil},
+RETURN post.id AS id, post.content AS post, count(c) AS comments ORDER BY comments DESC, id LIMIT 5`, nil},
 		{"Which interests do the most people share?",
 			`MATCH (t:Tag)<-[:HAS_INTEREST]-(p:Person)
 RETURN t.name AS interest, count(p) AS people ORDER BY people DESC, interest LIMIT 8`, nil},
