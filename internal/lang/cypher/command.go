@@ -218,29 +218,16 @@ func (p *parser) createConstraint(start int32, replace bool) Body {
 		c.Name = p.nameOrParam("a name, IF NOT EXISTS or FOR")
 	}
 	c.IfNotExists = p.ifNotExists()
-	old := false
-	if !p.acceptWord("FOR") {
-		if old = p.acceptKw(kwON); !old {
-			p.unexpected("FOR and a pattern such as (n:Label)")
+	if t := p.tok(); !p.acceptWord("FOR") {
+		if t.Keyword == kwON {
+			p.errorAt(t.span(), "UnexpectedSyntax", "CREATE CONSTRAINT ON … ASSERT is no longer Cypher; write FOR (n:Label) REQUIRE n.key IS UNIQUE")
 		}
+		p.unexpected("FOR and a pattern such as (n:Label)")
 	}
 	e := p.entityPattern(false, false)
 	c.OnRel, c.Var, c.Label = e.rel, e.v, e.labels[0]
-	word := "REQUIRE"
-	if old {
-		word = "ASSERT"
-	}
-	if !p.acceptWord(word) {
-		p.unexpected(word)
-	}
-	if old && p.kw() == kwEXISTS && p.peek(1).Kind == LParen { // ASSERT exists(n.a)
-		p.i += 2
-		c.Keys = p.keys(e.v)
-		p.expect(RParen, "')'")
-		c.Kind = NotNullConstraint
-		c.Options = p.options()
-		c.Span = p.from(start)
-		return c
+	if !p.acceptWord("REQUIRE") {
+		p.unexpected("REQUIRE")
 	}
 	if p.accept(LParen) {
 		c.Keys = p.keys(e.v)

@@ -212,7 +212,8 @@ func TestCases(t *testing.T) {
 				n++
 				if _, err := Parse(text, Options{}); err != nil {
 					e := dberr.As(err)
-					if strings.HasPrefix(name, `"overflow-literals"`) && strings.HasSuffix(e.Token, "Overflow") {
+					if strings.HasPrefix(name, `"overflow-literals"`) && strings.HasSuffix(e.Token, "Overflow") ||
+						strings.HasPrefix(name, `"crash-foreign-ddl"`) && e.Token == "UnexpectedSyntax" {
 						continue
 					}
 					t.Errorf("%s: %v at %d\n%s", name, err, e.Pos, text)
