@@ -180,7 +180,7 @@ func init() {
 			func(ctx context.Context, _ *Session, tx store.Tx, _ store.Stmt) (out [][]value.Value, err error) {
 				graphs, err := tx.Graphs(ctx)
 				for _, g := range graphs {
-					out = append(out, []value.Value{num(graphOID(g)), text(g.Name), text(quoteIdent(g.Name))})
+					out = append(out, []value.Value{num(graphOID(g)), text(g.Name), num(graphOID(g))})
 				}
 				return out, err
 			}},
@@ -189,17 +189,14 @@ func init() {
 				err = eachGraph(ctx, tx, stmt, func(g schema.Graph, labels []schema.Label) {
 					for _, l := range labels {
 						out = append(out, []value.Value{text(l.Name), num(graphOID(g)), num(int64(l.ID)), text(labelKind(l.Entity)),
-							text(quoteIdent(g.Name) + "." + quoteIdent(l.Name)), text(l.Name + "_id_seq")})
+							num(labelOID(g, l)), text(l.Name + "_id_seq")})
 					}
 				})
 				return out, err
 			}},
 		"pg_namespace": {"pg_catalog", cols("oid", sqltype.OID, "nspname", sqltype.Name, "nspowner", sqltype.OID, "nspacl", sqltype.TextArray),
 			func(ctx context.Context, _ *Session, tx store.Tx, _ store.Stmt) (out [][]value.Value, err error) {
-				for _, n := range []struct {
-					oid  int64
-					name string
-				}{{oidPgCatalog, "pg_catalog"}, {oidPublic, "public"}, {oidAgCatalog, "ag_catalog"}, {oidInfo, "information_schema"}} {
+				for _, n := range schemas {
 					out = append(out, []value.Value{num(n.oid), text(n.name), num(oidOwner), {}})
 				}
 				graphs, err := tx.Graphs(ctx)
@@ -210,7 +207,7 @@ func init() {
 			}},
 		"pg_type": {"pg_catalog", cols("oid", sqltype.OID, "typname", sqltype.Name, "typnamespace", sqltype.OID, "typowner", sqltype.OID, "typlen", sqltype.Int2, "typbyval", sqltype.Bool,
 			"typtype", sqltype.Char, "typcategory", sqltype.Char, "typispreferred", sqltype.Bool, "typisdefined", sqltype.Bool, "typdelim", sqltype.Char, "typrelid", sqltype.OID,
-			"typelem", sqltype.OID, "typarray", sqltype.OID, "typnotnull", sqltype.Bool, "typbasetype", sqltype.OID, "typtypmod", sqltype.Int4),
+			"typelem", sqltype.OID, "typarray", sqltype.OID, "typinput", sqltype.Regproc, "typoutput", sqltype.Regproc, "typreceive", sqltype.Regproc, "typsend", sqltype.Regproc, "typnotnull", sqltype.Bool, "typbasetype", sqltype.OID, "typtypmod", sqltype.Int4),
 			func(context.Context, *Session, store.Tx, store.Stmt) (out [][]value.Value, err error) {
 				for _, t := range sqltype.All {
 					ns, elem, array, kind := int64(oidPgCatalog), int64(0), int64(0), "b"
@@ -220,14 +217,19 @@ func init() {
 					if t.Elem != nil {
 						elem = int64(t.Elem.OID)
 					}
-					if a := sqltype.ByName(t.Internal + "[]"); a != nil && t.Elem == nil {
-						array = int64(a.OID)
+					in := t.Internal
+					if t.Array != nil {
+						array = int64(t.Array.OID)
+					}
+					if t.Elem != nil {
+						in = "array_"
 					}
 					if t.Category == 'P' || t.Category == 'X' {
 						kind = "p"
 					}
 					out = append(out, []value.Value{num(int64(t.OID)), text(t.Internal), num(ns), num(oidOwner), num(int64(t.Len)), flag(t.Len > 0 && t.Len <= 8),
-						text(kind), text(string(t.Category)), flag(false), flag(true), text(","), num(0), num(elem), num(array), flag(false), num(0), num(-1)})
+						text(kind), text(string(t.Category)), flag(false), flag(true), text(","), num(0), num(elem), num(array),
+						text(in + "in"), text(in + "out"), text(in + "recv"), text(in + "send"), flag(false), num(0), num(-1)})
 				}
 				return out, nil
 			}},
@@ -308,6 +310,82 @@ func quoteIdent(s string) string {
 		}
 	}
 	return s
+}
+
+// RegName and RegOID know the relations and schemas by number: those of graphs and those of the catalog.
+func (c *catalog) RegName(t *sqltype.Type, oid int64) (string, bool) { return c.s.regName(t, oid) }
+
+func (c *catalog) RegOID(t *sqltype.Type, name string) (oid int64, ok bool) {
+	schemaName, rest, qualified := strings.Cut(name, ".")
+	schemaName, rest = unquoteIdent(schemaName), unquoteIdent(rest)
+	for _, n := range schemas {
+		if t == sqltype.Regnamespc && !qualified && n.name == schemaName {
+			return n.oid, true
+		}
+	}
+	if (t == sqltype.Regclass) != qualified {
+		return 0, false
+	}
+	tx, err := c.s.need(c.s.runContext())
+	if err != nil {
+		return 0, false
+	}
+	graphs, err := tx.Graphs(c.s.runContext())
+	for _, g := range graphs {
+		if g.Name != schemaName || err != nil {
+			continue
+		}
+		if t == sqltype.Regnamespc {
+			return graphOID(g), true
+		}
+		c.s.labelsOf(c.s.runContext(), tx, g.Name, func(l schema.Label) {
+			if l.Name == rest {
+				oid, ok = labelOID(g, l), true
+			}
+		})
+	}
+	return oid, ok
+}
+
+// schemas are those that are no graphs.
+var schemas = []struct {
+	oid  int64
+	name string
+}{{oidPgCatalog, "pg_catalog"}, {oidPublic, "public"}, {oidAgCatalog, "ag_catalog"}, {oidInfo, "information_schema"}}
+
+func (s *Session) regName(t *sqltype.Type, oid int64) (name string, ok bool) {
+	for _, n := range schemas {
+		if t == sqltype.Regnamespc && n.oid == oid {
+			return n.name, true
+		}
+	}
+	ctx := s.runContext()
+	tx, err := s.need(ctx)
+	if err != nil {
+		return "", false
+	}
+	graphs, err := tx.Graphs(ctx)
+	for _, g := range graphs {
+		switch {
+		case err != nil:
+		case t == sqltype.Regnamespc && graphOID(g) == oid:
+			return quoteIdent(g.Name), true
+		case t == sqltype.Regclass && oid >= oidLabels && (oid-oidLabels)>>16 == int64(g.ID):
+			s.labelsOf(ctx, tx, g.Name, func(l schema.Label) {
+				if labelOID(g, l) == oid {
+					name, ok = quoteIdent(g.Name)+"."+quoteIdent(l.Name), true
+				}
+			})
+		}
+	}
+	return name, ok
+}
+
+func unquoteIdent(s string) string {
+	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		return strings.ReplaceAll(s[1:len(s)-1], `""`, `"`)
+	}
+	return strings.ToLower(s)
 }
 
 // Function finds the functions that need a session.
@@ -431,6 +509,9 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 				return dberr.New(dberr.InvalidParameterValue, "graph name can not be NULL")
 			}
 			if err := tx.CreateGraph(ctx, arg(a, 0)); err != nil {
+				if dberr.Is(err, dberr.DuplicateObject) {
+					return dberr.New(dberr.InvalidSchema, "graph %q already exists", arg(a, 0))
+				}
 				if dberr.Is(err, dberr.InvalidName) || dberr.Is(err, dberr.InvalidParameterValue) {
 					return dberr.New(dberr.InvalidParameterValue, "graph name is invalid").WithDetail("%s", dberr.As(err).Message)
 				}

@@ -69,6 +69,14 @@ func (s *Session) openGraph(ctx context.Context, tx store.Tx, name string) (stor
 			return stmt, g, nil
 		}
 		stmt.Close()
+		if made && s.isolation != store.ReadCommitted && !s.used && dberr.Is(err, dberr.InvalidSchema) {
+			// The transaction's snapshot is older than the graph, and nothing was asked of it yet: it may begin anew.
+			if tx, err = s.renew(ctx); err != nil {
+				return nil, nil, err
+			}
+			s.used = true
+			continue
+		}
 		if made || name != DefaultGraph && name != s.client.Graph || !dberr.Is(err, dberr.InvalidSchema) {
 			return nil, nil, err
 		}

@@ -102,6 +102,13 @@ func (s *Session) Bind(ctx context.Context, name string, p *Prepared, args []val
 		_, err := s.need(ctx)
 		return nil, err
 	}
+	if len(args) != len(p.params) {
+		e := dberr.New(dberr.MissingParameter, "there is no parameter $%d", len(args)+1)
+		if len(args) > 0 {
+			e = dberr.New(dberr.MissingParameter, "the statement has %d parameters, %d were given", len(p.params), len(args))
+		}
+		return nil, e
+	}
 	portal := &Portal{s: s, name: name, p: p, args: args}
 	s.portals[name] = portal
 	return portal, nil
@@ -155,6 +162,7 @@ func (p *Portal) Start(ctx context.Context) error {
 	p.stop = &interrupt{}
 	p.ctx, p.stop.cancel = context.WithCancel(context.WithValue(ctx, interruptKey{}, p.stop))
 	p.stop.ctx = p.ctx
+	p.s.used = true
 	p.resume()
 	r, err := p.p.command.run(p.ctx, p.s, p.args)
 	if err != nil {

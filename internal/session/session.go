@@ -103,6 +103,7 @@ type Session struct {
 
 	tx        store.Tx
 	txTime    time.Time
+	used      bool // a statement was run in the open transaction
 	block     bool // BEGIN was given
 	failed    bool
 	multi     bool // inside a simple Query of several statements: DECLARE may rely on the transaction
@@ -437,6 +438,11 @@ func (s *Session) Notify(n Notice) {
 func (s *Session) AppendText(dst []byte, t *sqltype.Type, v value.Value) ([]byte, error) {
 	if t == sqltype.Agtype && s.boolSetting("hedgerow.agtype_plain") {
 		return value.AppendAgtypeOptions(dst, v, value.TextOptions{Plain: true}), nil
+	}
+	if (t == sqltype.Regclass || t == sqltype.Regnamespc) && v.Kind() == value.Int {
+		if name, ok := s.regName(t, v.Int()); ok {
+			return append(dst, name...), nil
+		}
 	}
 	if (t == sqltype.Timestamptz || t == sqltype.TstamptzArr) && s.raw(settings["timezone"]) != "UTC" {
 		return sqltype.AppendTextZone(dst, t, v, s.zone())

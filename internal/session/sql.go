@@ -361,7 +361,7 @@ func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (
 	if err != nil {
 		return nil, err
 	}
-	g, err := f.s.graphFor(ctx, f.stmt, c.graph)
+	g, err := f.stmt.Graph(ctx, c.graph) // binding has made main, if it was missing
 	if err != nil {
 		return nil, err
 	}
@@ -441,32 +441,16 @@ func (s *Session) bindCypher(ctx context.Context, graph, text string) (*plan.Que
 	if err != nil {
 		return nil, err
 	}
-	stmt, err := tx.Begin(ctx)
+	stmt, g, err := s.openGraph(ctx, tx, graph)
 	if err != nil {
 		return nil, err
 	}
 	defer stmt.Close()
-	g, err := s.graphFor(ctx, stmt, graph)
-	if err != nil {
-		return nil, err
-	}
 	c, err := s.compile(ctx, text, g, stmt, true)
 	if err != nil {
 		return nil, err
 	}
 	return c.query(), nil
-}
-
-// graphFor opens a graph in a statement; main is made if it is missing (rules D2).
-func (s *Session) graphFor(ctx context.Context, stmt store.Stmt, name string) (store.Graph, error) {
-	g, err := stmt.Graph(ctx, name)
-	if err == nil || name != DefaultGraph || !dberr.Is(err, dberr.InvalidSchema) {
-		return g, err
-	}
-	if err := s.db.makeGraph(ctx, name); err != nil {
-		return nil, err
-	}
-	return stmt.Graph(ctx, name)
 }
 
 // ---- COPY, EXPLAIN, EXECUTE -------------------------------------------------------------------------------------------
@@ -584,16 +568,13 @@ func (c *explainCommand) run(ctx context.Context, s *Session, args []value.Value
 		return nil, err
 	}
 	for _, call := range q.cat.calls {
-		stmt, err := tx.Begin(ctx)
+		stmt, g, err := s.openGraph(ctx, tx, call.graph)
 		if err != nil {
 			return nil, err
 		}
-		g, err := s.graphFor(ctx, stmt, call.graph)
+		comp, err := s.compile(ctx, call.text, g, stmt, true)
 		if err == nil {
-			var comp *compiled
-			if comp, err = s.compile(ctx, call.text, g, stmt, true); err == nil {
-				text += "cypher " + call.graph + "\n" + comp.query().Print(plan.PrintOptions{Rows: true})
-			}
+			text += "cypher " + call.graph + "\n" + comp.query().Print(plan.PrintOptions{Rows: true})
 		}
 		stmt.Close()
 		if err != nil {

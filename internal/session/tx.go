@@ -67,8 +67,17 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tx, s.txTime = tx, time.Now()
+	s.tx, s.txTime, s.used = tx, time.Now(), false
 	return tx, nil
+}
+
+// renew begins the open transaction again, with a fresh snapshot.
+func (s *Session) renew(ctx context.Context) (store.Tx, error) {
+	if err := s.tx.Rollback(); err != nil {
+		return nil, err
+	}
+	s.tx = nil
+	return s.need(ctx)
 }
 
 // Modes are the options of BEGIN.

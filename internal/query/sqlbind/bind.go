@@ -39,6 +39,9 @@ type Catalog interface {
 	Cypher(graph, text *string, at int, args []expr.Expr) (*CypherCall, error)
 	// Function finds a function of the session, such as create_graph; nil if there is none.
 	Function(schema, name string) *Function
+	// RegName returns the name of the relation (regclass) or schema (regnamespace) with an object id, RegOID the object id of a name.
+	RegName(t *sqltype.Type, oid int64) (string, bool)
+	RegOID(t *sqltype.Type, name string) (int64, bool)
 }
 
 // Function is a scalar function.
@@ -151,6 +154,7 @@ type binder struct {
 	slots  []plan.SlotInfo
 	params []*sqltype.Type
 	ctes   []*cteScope
+	defs   map[string]*expr.Def // functions made for this statement, by name
 }
 
 type cteScope struct {
@@ -239,7 +243,7 @@ func (b *binder) limit(r *rel, q *sql.Query, up *scope) *rel {
 		x = b.coerce(e, x, sqltype.Int8, implicit)
 		// NULL means no limit; a negative number is an error.
 		neg := dberr.New(dberr.InvalidParameterValue, "%s must not be negative", what)
-		return call(what, true, func(a []value.Value) (value.Value, error) {
+		return b.call(what, true, func(a []value.Value) (value.Value, error) {
 			switch {
 			case a[0].IsNull() && what == "LIMIT":
 				return value.NewInt(1 << 62), nil

@@ -90,7 +90,13 @@ func (b *binder) coerce(n sql.Node, x texpr, t *sqltype.Type, mode castMode) tex
 			if c.V.IsNull() {
 				return texpr{e: c, t: t}
 			}
-			v, err := parseConstant(t, c.V.Str())
+			var v value.Value
+			var err error
+			if isReg(t) {
+				v, err = b.regIn(t, c.V.Str())
+			} else {
+				v, err = sqltype.Parse(t, c.V.Str())
+			}
 			b.check(n, err)
 			return texpr{e: &expr.Const{V: v}, t: t}
 		}
@@ -100,6 +106,21 @@ func (b *binder) coerce(n sql.Node, x texpr, t *sqltype.Type, mode castMode) tex
 		}
 	}
 	f := castFunc(x.t, t, mode)
+	switch {
+	case isReg(x.t) && isText(t) && mode == explicit:
+		from := x.t
+		f = func(v value.Value) (value.Value, error) {
+			if v.Kind() == value.Int {
+				if name, ok := b.cat.RegName(from, v.Int()); ok {
+					return value.NewString(name), nil
+				}
+			}
+			text, err := sqltype.AppendText(nil, from, v)
+			return value.NewString(string(text)), err
+		}
+	case isReg(t) && isText(x.t) && mode == explicit:
+		f = func(v value.Value) (value.Value, error) { return b.regIn(t, v.Str()) }
+	}
 	if f == nil {
 		switch {
 		case mode == explicit:
@@ -109,12 +130,17 @@ func (b *binder) coerce(n sql.Node, x texpr, t *sqltype.Type, mode castMode) tex
 		}
 		b.fail(n, dberr.DatatypeMismatch, "an expression of type %s is needed here, not of type %s", t.Name, x.t.Name)
 	}
-	return texpr{e: call("::"+t.Name, false, func(a []value.Value) (value.Value, error) { return f(a[0]) }, x.e), t: t}
+	return texpr{e: b.call(x.t.Name+"::"+t.Name, false, func(a []value.Value) (value.Value, error) { return f(a[0]) }, x.e), t: t}
 }
 
-func parseConstant(t *sqltype.Type, s string) (value.Value, error) {
-	v, err := sqltype.Parse(t, s)
-	return v, err
+// isReg reports whether a type's names are known to the catalog alone.
+func isReg(t *sqltype.Type) bool { return t == sqltype.Regclass || t == sqltype.Regnamespc }
+
+func (b *binder) regIn(t *sqltype.Type, s string) (value.Value, error) {
+	if oid, ok := b.cat.RegOID(t, strings.TrimSpace(s)); ok {
+		return value.NewInt(oid), nil
+	}
+	return sqltype.Parse(t, s)
 }
 
 type castFn func(v value.Value) (value.Value, error)
@@ -165,6 +191,30 @@ func castFunc(from, to *sqltype.Type, mode castMode) castFn {
 				return f, err
 			}
 			return floatToInt(f.Float(), to)
+		}
+	case from == sqltype.Date && (to == sqltype.Timestamp || to == sqltype.Timestamptz):
+		return func(v value.Value) (value.Value, error) {
+			if to == sqltype.Timestamptz {
+				return value.NewDateTime(v.Days()*86400, 0, 0, ""), nil
+			}
+			return value.NewLocalDateTime(v.Days()*86400, 0), nil
+		}
+	case from == sqltype.Timestamp && to == sqltype.Timestamptz:
+		return func(v value.Value) (value.Value, error) {
+			sec, ns, _, _ := v.DateTimeParts()
+			return value.NewDateTime(sec, ns, 0, ""), nil
+		}
+	case (from == sqltype.Timestamp || from == sqltype.Timestamptz) && (to == sqltype.Date || to == sqltype.Time || to == sqltype.Timestamp) && mode == explicit:
+		return func(v value.Value) (value.Value, error) {
+			sec, ns, _, _ := v.DateTimeParts()
+			rest := (sec%86400 + 86400) % 86400
+			switch to {
+			case sqltype.Date:
+				return value.NewDate((sec - rest) / 86400), nil
+			case sqltype.Time:
+				return value.NewLocalTime(rest*1e9 + int64(ns)), nil
+			}
+			return value.NewLocalDateTime(sec, ns), nil
 		}
 	case from == sqltype.Bool && to == sqltype.Int4 && mode == explicit:
 		return func(v value.Value) (value.Value, error) { return value.NewInt(int64(v.Word())), nil }

@@ -20,9 +20,22 @@ type texpr struct {
 
 func constant(v value.Value, t *sqltype.Type) texpr { return texpr{e: &expr.Const{V: v}, t: t} }
 
-// call makes a call of a function that is not in the table.
-func call(name string, nullIn bool, f func([]value.Value) (value.Value, error), args ...expr.Expr) expr.Expr {
-	return &expr.Func{Def: expr.NewFunc(name, nullIn, expr.Pure, f), Args: args}
+// call makes a call of a function that is not in the table. Equal names mean the same function, so that two equal expressions of a statement
+// are found to be equal: whatever f depends on besides its arguments is part of the name.
+func (b *binder) call(name string, nullIn bool, f func([]value.Value) (value.Value, error), args ...expr.Expr) expr.Expr {
+	return &expr.Func{Def: b.def(name, nullIn, expr.Pure, f), Args: args}
+}
+
+func (b *binder) def(name string, nullIn bool, vol expr.Volatility, f func([]value.Value) (value.Value, error)) *expr.Def {
+	d := b.defs[name]
+	if d == nil {
+		d = expr.NewFunc(name, nullIn, vol, f)
+		if b.defs == nil {
+			b.defs = map[string]*expr.Def{}
+		}
+		b.defs[name] = d
+	}
+	return d
 }
 
 func (b *binder) expr(e sql.Expr, sc *scope) texpr {
@@ -66,7 +79,7 @@ func (b *binder) expr(e sql.Expr, sc *scope) texpr {
 	case *sql.IsDistinct:
 		l, r := b.unify(e, b.expr(e.L, sc), b.expr(e.R, sc))
 		not := e.Not
-		return texpr{e: call("IS DISTINCT FROM", true, func(a []value.Value) (value.Value, error) {
+		return texpr{e: b.call(map[bool]string{false: "IS DISTINCT FROM", true: "IS NOT DISTINCT FROM"}[not], true, func(a []value.Value) (value.Value, error) {
 			return value.NewBool((value.Compare(a[0], a[1]) == 0) == not), nil
 		}, l.e, r.e), t: sqltype.Bool}
 	case *sql.Between:
@@ -197,7 +210,8 @@ func (b *binder) is(e *sql.Is, sc *scope) texpr {
 	}
 	x = b.coerce(e.X, x, sqltype.Bool, implicit)
 	not := e.Not
-	return texpr{e: call("IS", true, func(a []value.Value) (value.Value, error) {
+	name := "IS " + map[bool]string{true: "NOT "}[not] + strings.ToUpper(string(value.AppendAgtype(nil, want)))
+	return texpr{e: b.call(name, true, func(a []value.Value) (value.Value, error) {
 		return value.NewBool((value.Compare(a[0], want) == 0) != not), nil
 	}, x.e), t: sqltype.Bool}
 }
@@ -226,7 +240,7 @@ func (b *binder) in(e *sql.In, sc *scope) texpr {
 	if e.Query != nil {
 		r, list := b.collect(e.Query, sc)
 		x = b.coerceLike(e, x, r.cols[0].typ)
-		return b.negate(anyOf("=", false, x.e, list), e.Not)
+		return b.negate(b.anyOf("=", false, x.e, list), e.Not)
 	}
 	or := &expr.Or{}
 	for _, el := range e.List {
@@ -247,9 +261,13 @@ func (b *binder) coerceLike(n sql.Node, x texpr, t *sqltype.Type) texpr {
 }
 
 // anyOf compares a value with the elements of a list: op ANY, or op ALL.
-func anyOf(op string, all bool, x, list expr.Expr) expr.Expr {
+func (b *binder) anyOf(op string, all bool, x, list expr.Expr) expr.Expr {
 	test := compareOps[op]
-	return call(op+" ANY", true, func(a []value.Value) (value.Value, error) {
+	name := op + " ANY"
+	if all {
+		name = op + " ALL"
+	}
+	return b.call(name, true, func(a []value.Value) (value.Value, error) {
 		if a[1].IsNull() {
 			return value.Value{}, nil
 		}
@@ -286,7 +304,7 @@ func (b *binder) quantified(e *sql.Quantified, sc *scope) texpr {
 	if e.Query != nil {
 		r, list := b.collect(e.Query, sc)
 		x = b.coerceLike(e, x, r.cols[0].typ)
-		return texpr{e: anyOf(op, e.All, x.e, list), t: sqltype.Bool}
+		return texpr{e: b.anyOf(op, e.All, x.e, list), t: sqltype.Bool}
 	}
 	a := b.expr(e.Array, sc)
 	if a.t == sqltype.Unknown {
@@ -303,7 +321,7 @@ func (b *binder) quantified(e *sql.Quantified, sc *scope) texpr {
 	if a.t.Elem != nil {
 		x = b.coerceLike(e, x, a.t.Elem)
 	}
-	return texpr{e: anyOf(op, e.All, x.e, a.e), t: sqltype.Bool}
+	return texpr{e: b.anyOf(op, e.All, x.e, a.e), t: sqltype.Bool}
 }
 
 func (b *binder) array(e *sql.Array, sc *scope) texpr {
@@ -335,7 +353,7 @@ func (b *binder) subscript(e *sql.Subscript, sc *scope) texpr {
 		b.fail(e, dberr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", x.t.Name)
 	}
 	i := b.coerce(e.From, b.expr(e.From, sc), sqltype.Int8, implicit)
-	return texpr{e: call("subscript", false, func(a []value.Value) (value.Value, error) {
+	return texpr{e: b.call("subscript", false, func(a []value.Value) (value.Value, error) {
 		if i := a[1].Int(); a[0].Kind() == value.List && i >= 1 && i <= int64(a[0].Len()) {
 			return a[0].At(int(i - 1)), nil
 		}
@@ -491,7 +509,7 @@ func graft(n plan.Node, arg *plan.Argument) plan.Node {
 
 func (b *binder) scalar(e *sql.Subquery, sc *scope) texpr {
 	r, list := b.collect(e.Query, sc)
-	return texpr{e: call("subquery", false, func(a []value.Value) (value.Value, error) {
+	return texpr{e: b.call("subquery", false, func(a []value.Value) (value.Value, error) {
 		switch a[0].Len() {
 		case 0:
 			return value.Value{}, nil
@@ -514,11 +532,15 @@ func (b *binder) like(e *sql.Like, sc *scope) texpr {
 	if e.Escape != nil {
 		esc = b.coerce(e.Escape, b.expr(e.Escape, sc), sqltype.Text, implicit)
 	}
-	return b.negate(likeCall(x.e, p.e, esc.e, e.Kind == sql.LikeILike), e.Not)
+	return b.negate(b.likeCall(x.e, p.e, esc.e, e.Kind == sql.LikeILike), e.Not)
 }
 
-func likeCall(x, p, esc expr.Expr, fold bool) expr.Expr {
-	return call("LIKE", false, func(a []value.Value) (value.Value, error) {
+func (b *binder) likeCall(x, p, esc expr.Expr, fold bool) expr.Expr {
+	name := "LIKE"
+	if fold {
+		name = "ILIKE"
+	}
+	return b.call(name, false, func(a []value.Value) (value.Value, error) {
 		s, p := a[0].Str(), a[1].Str()
 		if fold {
 			s, p = strings.ToLower(s), strings.ToLower(p)

@@ -60,6 +60,43 @@ var builtins = map[string]*Function{
 		}
 		return str(s)
 	}},
+	"repeat": {Args: []*sqltype.Type{sqltype.Text, sqltype.Int4}, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
+		n := max(0, a[1].Int())
+		if n*int64(len(a[0].Str())) > 64<<20 {
+			return value.Value{}, dberr.New(dberr.LimitExceeded, "requested length too large")
+		}
+		return str(strings.Repeat(a[0].Str(), int(n)))
+	}},
+	"left": {Args: []*sqltype.Type{sqltype.Text, sqltype.Int4}, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
+		r, n := []rune(a[0].Str()), int(a[1].Int())
+		if n < 0 {
+			n = max(0, len(r)+n)
+		}
+		return str(string(r[:min(n, len(r))]))
+	}},
+	"right": {Args: []*sqltype.Type{sqltype.Text, sqltype.Int4}, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
+		r, n := []rune(a[0].Str()), int(a[1].Int())
+		if n < 0 {
+			n = max(0, len(r)+n)
+		}
+		return str(string(r[len(r)-min(n, len(r)):]))
+	}},
+	"array_to_string": {Args: []*sqltype.Type{sqltype.TextArray, sqltype.Text}, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
+		var parts []string
+		for i := range a[0].Len() {
+			if x := a[0].At(i); !x.IsNull() {
+				parts = append(parts, asText(x).Str())
+			}
+		}
+		return str(strings.Join(parts, a[1].Str()))
+	}},
+	"to_regtype": {Args: []*sqltype.Type{sqltype.Text}, Result: sqltype.Regtype, Call: func(a []value.Value) (value.Value, error) {
+		v, err := sqltype.Parse(sqltype.Regtype, a[0].Str())
+		if err != nil {
+			return value.Value{}, nil
+		}
+		return v, nil
+	}},
 	"quote_literal": {Args: []*sqltype.Type{sqltype.Text}, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
 		return str(`'` + strings.ReplaceAll(a[0].Str(), `'`, `''`) + `'`)
 	}},
@@ -166,7 +203,7 @@ func (b *binder) function(f *sql.Func, sc *scope) texpr {
 	case "nullif":
 		if len(args) == 2 {
 			l, r := b.unify(f, args[0], args[1])
-			return texpr{e: call(name, true, func(a []value.Value) (value.Value, error) {
+			return texpr{e: b.call(name, true, func(a []value.Value) (value.Value, error) {
 				if !a[0].IsNull() && !a[1].IsNull() && value.Compare(a[0], a[1]) == 0 {
 					return value.Value{}, nil
 				}
@@ -181,10 +218,27 @@ func (b *binder) function(f *sql.Func, sc *scope) texpr {
 		if len(args) == 1 {
 			return constant(value.NewString(args[0].t.Name), sqltype.Text)
 		}
-	case "array_length", "cardinality":
-		if len(args) >= 1 && args[0].t.Elem != nil {
-			return texpr{e: call(name, false, func(a []value.Value) (value.Value, error) { return value.NewInt(int64(a[0].Len())), nil }, args[0].e), t: sqltype.Int4}
+	case "array_length", "array_upper", "array_lower", "cardinality":
+		if n := len(args); n >= 1 && args[0].t.Elem != nil && (n == 2) == (name != "cardinality") {
+			exprs := []expr.Expr{args[0].e}
+			if n == 2 {
+				exprs = append(exprs, b.coerce(f.Args[1], args[1], sqltype.Int4, implicit).e)
+			}
+			return texpr{e: b.call(name, false, func(a []value.Value) (value.Value, error) {
+				size := value.NewInt(int64(a[0].Len()))
+				switch {
+				case name == "cardinality":
+					return size, nil
+				case a[0].Len() == 0 || a[1].Int() != 1:
+					return value.Value{}, nil
+				case name == "array_lower":
+					return value.NewInt(1), nil
+				}
+				return size, nil
+			}, exprs...), t: sqltype.Int4}
 		}
+	case "generate_series", "unnest":
+		b.unsupported(f, "a set-returning function in the select list")
 	}
 	def := builtins[name]
 	if s := f.Name.Schema(); s != "" && s != "pg_catalog" && s != "ag_catalog" && s != "public" {
@@ -213,7 +267,7 @@ func (b *binder) function(f *sql.Func, sc *scope) texpr {
 		}
 		out[i] = x.e
 	}
-	return texpr{e: &expr.Func{Base: expr.Base{Pos: f.Pos(), End: f.End()}, Def: expr.NewFunc(name, def.NullIn, def.Vol, def.Call), Args: out}, t: def.Result}
+	return texpr{e: &expr.Func{Base: expr.Base{Pos: f.Pos(), End: f.End()}, Def: b.def(name, def.NullIn, def.Vol, def.Call), Args: out}, t: def.Result}
 }
 
 func (b *binder) noFunction(f *sql.Func, args []texpr) {
@@ -252,7 +306,7 @@ func (b *binder) variadicSame(f *sql.Func, name string, args []texpr) texpr {
 	if name == "least" {
 		want = -1
 	}
-	return texpr{e: call(name, true, func(a []value.Value) (value.Value, error) {
+	return texpr{e: b.call(name, true, func(a []value.Value) (value.Value, error) {
 		var best value.Value
 		for _, v := range a {
 			if !v.IsNull() && (best.IsNull() || value.Compare(v, best) == want) {
@@ -289,7 +343,7 @@ func (b *binder) mathFunc(f *sql.Func, name string, x texpr) texpr {
 			}
 			return f
 		}}[name]
-	return texpr{e: call(name, false, func(a []value.Value) (value.Value, error) {
+	return texpr{e: b.call(name, false, func(a []value.Value) (value.Value, error) {
 		switch v := a[0]; v.Kind() {
 		case value.Int:
 			switch i := v.Int(); {
@@ -413,7 +467,7 @@ func (b *binder) system(e *sql.SystemValue) texpr {
 		case "current_time", "localtime":
 			b.unsupported(e, e.Name)
 		}
-		return texpr{e: &expr.Func{Def: expr.NewFunc(e.Name, true, expr.Statement, func([]value.Value) (value.Value, error) {
+		return texpr{e: &expr.Func{Def: b.def(e.Name, true, expr.Statement, func([]value.Value) (value.Value, error) {
 			return value.ParseTemporal(kind, time.Now().UTC().Format(layout))
 		})}, t: t}
 	}
@@ -421,5 +475,5 @@ func (b *binder) system(e *sql.SystemValue) texpr {
 	if f == nil {
 		b.unsupported(e, strings.ToUpper(e.Name))
 	}
-	return texpr{e: &expr.Func{Def: expr.NewFunc(e.Name, true, f.Vol, f.Call)}, t: f.Result}
+	return texpr{e: &expr.Func{Def: b.def(e.Name, true, f.Vol, f.Call)}, t: f.Result}
 }

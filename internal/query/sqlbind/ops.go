@@ -62,7 +62,7 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 	switch op {
 	case "||":
 		if l.t == sqltype.Agtype || r.t == sqltype.Agtype {
-			return texpr{e: call(op, false, concatAgtype, agtype(l).e, agtype(r).e), t: sqltype.Agtype}
+			return texpr{e: b.call("|| agtype", false, concatAgtype, agtype(l).e, agtype(r).e), t: sqltype.Agtype}
 		}
 		if l.t.Elem != nil || r.t.Elem != nil {
 			b.unsupported(n, "concatenation of arrays")
@@ -71,13 +71,13 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 			b.noOperator(n, op, l, r)
 		}
 		l, r = b.coerce(n, l, sqltype.Text, explicit), b.coerce(n, r, sqltype.Text, explicit)
-		return texpr{e: call(op, false, func(a []value.Value) (value.Value, error) { return value.NewString(a[0].Str() + a[1].Str()), nil }, l.e, r.e), t: sqltype.Text}
+		return texpr{e: b.call(op, false, func(a []value.Value) (value.Value, error) { return value.NewString(a[0].Str() + a[1].Str()), nil }, l.e, r.e), t: sqltype.Text}
 	case "~~", "~~*", "!~~", "!~~*":
-		e := likeCall(text(l).e, text(r).e, &expr.Const{V: value.NewString(`\`)}, strings.HasSuffix(op, "*"))
+		e := b.likeCall(text(l).e, text(r).e, &expr.Const{V: value.NewString(`\`)}, strings.HasSuffix(op, "*"))
 		return b.negate(e, op[0] == '!')
 	case "~", "~*", "!~", "!~*":
 		fold := strings.HasSuffix(op, "*")
-		e := call(op, false, func(a []value.Value) (value.Value, error) {
+		e := b.call(op, false, func(a []value.Value) (value.Value, error) {
 			p := a[1].Str()
 			if fold {
 				p = "(?i)" + p
@@ -102,9 +102,9 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 			r = agtype(r)
 		}
 		if op == "->" {
-			return texpr{e: call(op, false, access, l.e, r.e), t: sqltype.Agtype}
+			return texpr{e: b.call(op, false, access, l.e, r.e), t: sqltype.Agtype}
 		}
-		return texpr{e: call(op, false, func(a []value.Value) (value.Value, error) {
+		return texpr{e: b.call(op, false, func(a []value.Value) (value.Value, error) {
 			v, err := access(a)
 			return asText(v), err
 		}, l.e, r.e), t: sqltype.Text}
@@ -121,9 +121,9 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 			return v, nil
 		}
 		if op == "#>" {
-			return texpr{e: call(op, false, f, l.e, r.e), t: sqltype.Agtype}
+			return texpr{e: b.call(op, false, f, l.e, r.e), t: sqltype.Agtype}
 		}
-		return texpr{e: call(op, false, func(a []value.Value) (value.Value, error) {
+		return texpr{e: b.call(op, false, func(a []value.Value) (value.Value, error) {
 			v, err := f(a)
 			return asText(v), err
 		}, l.e, r.e), t: sqltype.Text}
@@ -132,7 +132,7 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 		if op == "<@" {
 			l, r = r, l
 		}
-		return texpr{e: call("@>", false, func(a []value.Value) (value.Value, error) { return value.NewBool(contains(a[0], a[1])), nil }, l.e, r.e), t: sqltype.Bool}
+		return texpr{e: b.call("@>", false, func(a []value.Value) (value.Value, error) { return value.NewBool(contains(a[0], a[1])), nil }, l.e, r.e), t: sqltype.Bool}
 	case "?":
 		l = agtype(l)
 		if isText(r.t) || r.t == sqltype.Unknown {
@@ -140,14 +140,14 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 		} else {
 			r = agtype(r)
 		}
-		return texpr{e: call(op, false, func(a []value.Value) (value.Value, error) { return value.NewBool(hasKey(a[0], a[1])), nil }, l.e, r.e), t: sqltype.Bool}
+		return texpr{e: b.call(op, false, func(a []value.Value) (value.Value, error) { return value.NewBool(hasKey(a[0], a[1])), nil }, l.e, r.e), t: sqltype.Bool}
 	case "?|", "?&":
 		l = agtype(l)
 		if r.t == sqltype.Unknown {
 			r = b.coerce(n, r, sqltype.TextArray, implicit)
 		}
 		all := op == "?&"
-		return texpr{e: call(op, false, func(a []value.Value) (value.Value, error) {
+		return texpr{e: b.call(op, false, func(a []value.Value) (value.Value, error) {
 			for i := range a[1].Len() {
 				if hasKey(a[0], a[1].At(i)) != all {
 					return value.NewBool(!all), nil
@@ -173,7 +173,7 @@ func (b *binder) arithmetic(n sql.Node, name string, op expr.Op, l, r texpr) tex
 	}
 	if name == "-" && l.t == sqltype.Agtype && (isText(r.t) || r.t == sqltype.Agtype) {
 		r = b.coerce(n, r, sqltype.Agtype, implicit)
-		return texpr{e: call("-", false, minusAgtype, l.e, r.e), t: sqltype.Agtype}
+		return texpr{e: b.call("- agtype", false, minusAgtype, l.e, r.e), t: sqltype.Agtype}
 	}
 	if !known(l.t) || !known(r.t) {
 		b.noOperator(n, name, l, r)
@@ -197,7 +197,7 @@ func (b *binder) arithmetic(n sql.Node, name string, op expr.Op, l, r texpr) tex
 	}
 	out := texpr{e: &expr.Binary{Base: expr.Base{Pos: n.Pos(), End: n.End()}, Op: op, L: l.e, R: r.e}, t: t}
 	if (name == "/" || name == "%") && (isFloat(t) || t == sqltype.Numeric) {
-		out.e = call(name, false, func(a []value.Value) (value.Value, error) {
+		out.e = b.call(name, false, func(a []value.Value) (value.Value, error) {
 			if a[1].Kind() == value.Float && a[1].Float() == 0 {
 				return a[0], dberr.New(dberr.DivisionByZero, "division by zero")
 			}
@@ -206,7 +206,7 @@ func (b *binder) arithmetic(n sql.Node, name string, op expr.Op, l, r texpr) tex
 		out.e = &expr.Binary{Op: op, L: out.e, R: r.e}
 	}
 	if t == sqltype.Int2 || t == sqltype.Int4 {
-		out.e = call("range", false, func(a []value.Value) (value.Value, error) { return intRange(a[0].Int(), t) }, out.e)
+		out.e = b.call("range of "+t.Name, false, func(a []value.Value) (value.Value, error) { return intRange(a[0].Int(), t) }, out.e)
 	}
 	return out
 }

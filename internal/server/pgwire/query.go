@@ -14,7 +14,10 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
-// text checks a statement's text before anybody parses it.
+// testPanic, if a test has set it, is shown every text.
+var testPanic func(text string)
+
+// checkText checks a statement's text before anybody parses it.
 func (c *conn) checkText(b []byte) (string, error) {
 	switch {
 	case len(b) > maxStatement:
@@ -31,6 +34,9 @@ func (c *conn) checkText(b []byte) (string, error) {
 			bad = bad[n:]
 		}
 		return "", dberr.New(dberr.InvalidEncoding, `invalid byte sequence for encoding "UTF8": 0x%02x`, bad[0])
+	}
+	if testPanic != nil {
+		testPanic(string(b))
 	}
 	return string(b), nil
 }
