@@ -312,6 +312,9 @@ type Writer interface {
 	LockKeys(ctx context.Context, hashes []uint64) error
 }
 
+// SchemaCounter is a transaction that counts changes of the catalog. SchemaChanges returns those since the last call.
+type SchemaCounter interface{ SchemaChanges() Counters }
+
 // Counters are what a statement cost: EXPLAIN ANALYZE, PROFILE and tests read them.
 type Counters struct {
 	NodesCreated, NodesDeleted, RelsCreated, RelsDeleted, PropsSet, LabelsAdded, LabelsRemoved int64

@@ -34,6 +34,16 @@ func (o *schemaCommand) next() (*expr.Batch, error) {
 	if t == nil {
 		return nil, dberr.New(dberr.Internal, "a schema command needs a transaction")
 	}
+	if n, ok := t.(store.SchemaCounter); ok {
+		n.SchemaChanges() // those of others
+		defer func() {
+			made, sum := n.SchemaChanges(), o.x.stmt.Counters()
+			sum.IndexesAdded += made.IndexesAdded
+			sum.IndexesRemoved += made.IndexesRemoved
+			sum.ConstraintsAdded += made.ConstraintsAdded
+			sum.ConstraintsRemoved += made.ConstraintsRemoved
+		}()
+	}
 	graph := ""
 	if o.x.g != nil {
 		graph = o.x.g.Name()

@@ -50,8 +50,23 @@ func (t *tx) change(ctx context.Context, f func(s *stmt, cid uint32) error) erro
 		return err
 	}
 	defer st.Close()
-	return t.failed(f(st.(*stmt), cid))
+	err = t.failed(f(st.(*stmt), cid))
+	c := st.Counters()
+	t.schema.IndexesAdded += c.IndexesAdded
+	t.schema.IndexesRemoved += c.IndexesRemoved
+	t.schema.ConstraintsAdded += c.ConstraintsAdded
+	t.schema.ConstraintsRemoved += c.ConstraintsRemoved
+	return err
 }
+
+// SchemaChanges is store.SchemaCounter.
+func (t *tx) SchemaChanges() store.Counters {
+	c := t.schema
+	t.schema = store.Counters{}
+	return c
+}
+
+var _ store.SchemaCounter = (*tx)(nil)
 
 // changeGraph is change within a graph.
 func (t *tx) changeGraph(ctx context.Context, name string, f func(g *graphView, cid uint32) error) error {

@@ -20,7 +20,8 @@ type tx struct {
 	over bool
 	// broken says that a statement failed half-way: what it did must be undone, by a rollback to a savepoint before it or of everything.
 	broken bool
-	ddl    bool // the catalog was changed
+	ddl    bool           // the catalog was changed
+	schema store.Counters // changes of the catalog not yet reported by SchemaChanges
 
 	locks  map[uint64]uint16 // relation locks held: a bit for each mode
 	hashes int               // MERGE locks held
