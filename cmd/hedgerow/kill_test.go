@@ -386,10 +386,10 @@ func (w *killWriter) run(ctx context.Context) {
 	}
 }
 
-// ends reports whether the connection is gone; any other error that is not a lost race is the server's fault.
+// ends reports whether the connection is gone, or its server about to end; any other error that is not a lost race is the server's fault.
 func (w *killWriter) ends(what string, err error) bool {
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) || strings.HasPrefix(pg.Code, "57P") || w.conn.IsClosed() {
+	if !errors.As(err, &pg) || strings.HasPrefix(pg.Code, "57") || w.conn.IsClosed() {
 		return true
 	}
 	if pg.Code == "40P01" || pg.Code == "40001" {
@@ -464,8 +464,11 @@ func (w *killWriter) transaction(ctx context.Context) bool {
 		var texts []string
 		for range 2 + r.IntN(3) {
 			s := w.statement(state)
-			for s.args != nil || s.change.set["index"] != "" || s.change.set != nil && strings.Contains(s.text, "INDEX") {
+			for strings.Contains(s.text, " INDEX ") {
 				s = w.statement(state)
+			}
+			for i, a := range s.args {
+				s.text = strings.ReplaceAll(s.text, "$"+strconv.Itoa(i+1), a)
 			}
 			add(s)
 			texts = append(texts, s.text)

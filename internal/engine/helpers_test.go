@@ -53,6 +53,8 @@ type client struct {
 	stmt store.Stmt
 	g    store.Graph
 	cid  uint32
+
+	isolation store.Isolation
 }
 
 func (c *client) must(err error) {
@@ -68,7 +70,7 @@ func begin(t testing.TB, db *engine.DB, iso store.Isolation) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &client{t: t, tx: tx}
+	return &client{t: t, tx: tx, isolation: iso}
 }
 
 // begin opens a statement with one write clause.
