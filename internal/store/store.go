@@ -315,6 +315,15 @@ type Writer interface {
 // SchemaCounter is a transaction that counts changes of the catalog. SchemaChanges returns those since the last call.
 type SchemaCounter interface{ SchemaChanges() Counters }
 
+// Racer is what a Graph offers to MERGE where writers run side by side (rules B14). A store with one writer at a time need not have it.
+type Racer interface {
+	// Latest is a view at a snapshot taken now where the isolation level fixes the statement's own; false where Fresh is that already.
+	Latest(cid uint32) (View, bool)
+	// AwaitUnique looks for vertices that stand in the way of a new one under a unique constraint, and waits for transactions that
+	// may have made one. True means that there is one now. Nothing is written, and nothing is promised for later.
+	AwaitUnique(ctx context.Context, labels []schema.LabelID, row *PropRow) (bool, error)
+}
+
 // Counters are what a statement cost: EXPLAIN ANALYZE, PROFILE and tests read them.
 type Counters struct {
 	NodesCreated, NodesDeleted, RelsCreated, RelsDeleted, PropsSet, LabelsAdded, LabelsRemoved int64

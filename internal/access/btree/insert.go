@@ -139,6 +139,23 @@ func (t *Tree) InsertUnique(ctx context.Context, crit *invariant.Crit, key []byt
 	return Outcome{}, t.insertLeaf(ctx, crit, f, key, ptr, s)
 }
 
+// ProbeUnique asks the judge about the entries with the key and inserts nothing; by the time it returns another may have.
+func (t *Tree) ProbeUnique(ctx context.Context, crit *invariant.Crit, key []byte, judge Judge) (Outcome, error) {
+	if err := checkKey(key); err != nil {
+		return Outcome{}, err
+	}
+	t.Counters.Probes.Add(1)
+	s := newScratch()
+	defer scratches.Put(s)
+	f, err := t.descend(ctx, crit, target{key: key}, 0, true, &s.path)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out, err := t.judgeEqual(ctx, f, key, judge)
+	release(f)
+	return out, err
+}
+
 // judgeEqual asks the judge about each entry with the key, from leaf f, which stays exclusively latched, to the right.
 func (t *Tree) judgeEqual(ctx context.Context, f *buffer.Frame, key []byte, judge Judge) (Outcome, error) {
 	cur := f

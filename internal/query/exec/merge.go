@@ -7,6 +7,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
@@ -105,7 +106,8 @@ func (o *merge) row(b *expr.Batch, i int, cid uint32) error {
 	if err := o.lockKeys(); err != nil {
 		return err
 	}
-	for {
+	racer, _ := o.x.g.(store.Racer)
+	for try := 0; ; try++ {
 		v, err := o.x.stmt.Fresh(o.x.ctx, cid+1)
 		if err != nil {
 			return err
@@ -115,7 +117,18 @@ func (o *merge) row(b *expr.Batch, i int, cid uint32) error {
 			return err
 		}
 		if o.found.n == 0 {
-			return o.make(cid)
+			if err := o.lost(racer, cid); err != nil {
+				return err
+			}
+			// A row that has the key and still does not match is a duplicate: after some tries make says so.
+			o.w.racer = nil
+			if racer != nil && try < 3 {
+				o.w.racer = racer
+			}
+			if err := o.make(cid); err != nil || !o.w.beaten {
+				return err
+			}
+			continue
 		}
 		again, err := o.lockFound()
 		if err != nil {
@@ -125,6 +138,25 @@ func (o *merge) row(b *expr.Batch, i int, cid uint32) error {
 			return o.matched(cid)
 		}
 	}
+}
+
+// lost raises an error if the pattern is there for everybody but the transaction's own, older snapshot (rules B14).
+func (o *merge) lost(racer store.Racer, cid uint32) error {
+	if racer == nil {
+		return nil
+	}
+	v, ok := racer.Latest(cid + 1)
+	if !ok {
+		return nil
+	}
+	own := o.env.View
+	o.view.v, o.env.View = v, v
+	err := o.probe()
+	o.view.v, o.env.View = own, own
+	if err == nil && o.found.n > 0 {
+		err = dberr.New(dberr.SerializationFailure, "could not serialize access: a concurrent transaction made what MERGE looked for")
+	}
+	return err
 }
 
 // lockKeys takes the hash locks of the row, in hash order.
@@ -272,7 +304,7 @@ func (o *merge) matched(cid uint32) error {
 
 // make creates the pattern and carries ON CREATE out.
 func (o *merge) make(cid uint32) error {
-	if err := o.w.run(&o.one, cid); err != nil {
+	if err := o.w.run(&o.one, cid); err != nil || o.w.beaten {
 		return err
 	}
 	if len(o.n.OnCreate) > 0 {

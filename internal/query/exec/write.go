@@ -156,6 +156,10 @@ type creator struct {
 	hits  store.Hits
 	buf   vec.Column
 	ends  [2][]uint64
+
+	racer  store.Racer // of MERGE, as long as it may look again
+	ask    bool        // nothing of the row was made yet
+	beaten bool        // somebody else was faster
 }
 
 type createItem struct {
@@ -228,10 +232,15 @@ func (w *creator) names(it *createItem) error {
 
 // run makes the entities for every row of r, a dense batch, and puts their columns into it.
 func (w *creator) run(r *rows, cid uint32) error {
+	w.beaten = false
 	for i := range w.items {
 		it := &w.items[i]
+		w.ask = i == 0 && w.racer != nil
 		if err := w.item(r, it, cid); err != nil {
 			return at(err, it.Pos, it.EndPos)
+		}
+		if w.beaten {
+			return nil
 		}
 	}
 	return nil
@@ -305,8 +314,17 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 		if err := x.g.CreateRels(x.ctx, cid, it.labels[0], start[:n], end[:n], w.props.list(), &w.hits); err != nil {
 			return err
 		}
-	} else if err := x.g.CreateNodes(x.ctx, cid, it.labels, w.props.list(), &w.hits); err != nil {
-		return err
+	} else {
+		list := w.props.list()
+		if w.ask {
+			var err error
+			if w.beaten, err = w.racer.AwaitUnique(x.ctx, it.labels, &list[0]); w.beaten || err != nil {
+				return err
+			}
+		}
+		if err := x.g.CreateNodes(x.ctx, cid, it.labels, list, &w.hits); err != nil {
+			return err
+		}
 	}
 	if it.Slot != plan.NoSlot {
 		r.entityCol(it.Slot, kind, w.hits.ID)

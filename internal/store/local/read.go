@@ -183,7 +183,7 @@ func (g *graphView) ByID(ctx context.Context, v store.View, e schema.Entity, ids
 func (g *graphView) found(ctx context.Context, v store.View, l *catalog.Label, id uint64, root page.TID) error {
 	s := g.s
 	snap := snapOf(v)
-	if snap != s.fresh || snap.CSN() <= s.snap.CSN() {
+	if snap != s.fresh || snap.CSN() <= s.snap.CSN() || s.tx.t.Isolation() != txn.ReadCommitted {
 		return nil
 	}
 	o := g.r.at(l)

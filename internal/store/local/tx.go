@@ -175,9 +175,14 @@ func (s *stmt) Fresh(_ context.Context, cid uint32) (store.View, error) {
 	if s.tx.t.Isolation() != txn.ReadCommitted {
 		return s.View(cid), nil
 	}
+	return s.latest(cid), nil
+}
+
+// latest is a view of what is published now.
+func (s *stmt) latest(cid uint32) store.View {
 	now := uint64(s.tx.s.m.PublishedCSN())
 	if now == s.snap.CSN() {
-		return s.View(cid), nil
+		return s.View(cid)
 	}
 	if s.fresh == nil || s.fresh.CSN() != now {
 		if s.fresh != nil {
@@ -185,8 +190,18 @@ func (s *stmt) Fresh(_ context.Context, cid uint32) (store.View, error) {
 		}
 		s.fresh = s.tx.t.Fresh()
 	}
-	return store.View{Snap: s.fresh, CID: cid}, nil
+	return store.View{Snap: s.fresh, CID: cid}
 }
+
+// Latest makes graphView a store.Racer.
+func (g *graphView) Latest(cid uint32) (store.View, bool) {
+	if g.s.tx.t.Isolation() == txn.ReadCommitted {
+		return store.View{}, false
+	}
+	return g.s.latest(cid), true
+}
+
+var _ store.Racer = (*graphView)(nil)
 
 func (s *stmt) Segment(writes int) (uint32, error) { return s.tx.t.Segment(writes) }
 

@@ -2,13 +2,17 @@ package local
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/txn"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
@@ -51,6 +55,77 @@ func (t *tx) judgeEntry(ptr uint64) (btree.Verdict, error) {
 		return btree.Verdict{Kind: btree.Wait, Xid: uint64(x)}, nil
 	}
 	return btree.Verdict{Kind: btree.Free}, nil
+}
+
+// AwaitUnique makes graphView a store.Racer.
+func (g *graphView) AwaitUnique(ctx context.Context, labels []schema.LabelID, row *store.PropRow) (bool, error) {
+	if err := g.mayWrite(); err != nil {
+		return false, err
+	}
+	t := g.s.tx
+	home := g.g.Label(schema.VertexLabel)
+	if len(labels) > 0 {
+		home = g.g.Label(labels[0])
+	}
+	set, err := g.setOf(ctx, labels)
+	if err != nil || home == nil {
+		return false, err
+	}
+	s, err := g.shapeOf(ctx, home, set)
+	if err != nil {
+		return false, err
+	}
+	w := &t.w
+	for _, si := range s.indexes {
+		if !si.ix.Unique {
+			continue
+		}
+		w.begin()
+		if err := w.m.apply(nil, row); err != nil {
+			return false, err
+		}
+		w.m.set = 0
+		w.key = w.key[:0]
+		for _, k := range si.ix.Keys {
+			v := w.m.get(k)
+			if v.IsNull() {
+				w.key = w.key[:0]
+				break
+			}
+			w.key = value.AppendKey(w.key, v)
+		}
+		if len(w.key) == 0 {
+			continue
+		}
+		key, whole := w.key, []byte(nil)
+		if len(key) > maxWhole {
+			whole = key
+			key, _ = cutKey(slices.Clone(key), 0)
+		}
+		j := &w.judging
+		j.ctx, j.g, j.ix, j.whole, j.cut = ctx, g, si.ix, whole, whole != nil
+		if w.judge == nil {
+			w.judge = t.judgeEntry
+		}
+		for {
+			g.s.counters.UniqueProbes++
+			out, err := si.ix.Tree.ProbeUnique(ctx, &t.crit, key, w.judge)
+			if err != nil {
+				return false, err
+			}
+			if out.Kind == btree.Conflict {
+				return true, nil
+			}
+			if out.Kind != btree.Wait {
+				break
+			}
+			sched.Point("local.unique.await")
+			if err := t.t.WaitXID(ctx, txn.XID(out.Xid)); err != nil {
+				return false, t.failed(err)
+			}
+		}
+	}
+	return false, nil
 }
 
 // sameWhole reports whether a row's uncut key is the given one. The buffers of the write in progress are left alone.
