@@ -215,10 +215,19 @@ func (tx *Tx) query(ctx context.Context, text string, lang session.Language, par
 	if tx.rows != nil {
 		tx.rows.Close()
 	}
+	rows, err := tx.start(ctx, text, lang, params, args)
+	if err != nil {
+		return nil, publicError(err, text)
+	}
+	return rows, nil
+}
+
+// start is query with an error as it came.
+func (tx *Tx) start(ctx context.Context, text string, lang session.Language, params Params, args []any) (*Rows, error) {
 	rows, err := start(ctx, tx.s, text, lang, params, args)
 	if err != nil {
 		tx.s.Fail()
-		return nil, publicError(err, text)
+		return nil, err
 	}
 	rows.end = func(ok bool) error {
 		tx.rows = nil
@@ -242,10 +251,21 @@ func (tx *Tx) Exec(ctx context.Context, cypher string, params Params) (Result, e
 		tx.s.Fail()
 		return res, publicError(err, cypher)
 	}
+	if len(parts) == 0 {
+		tx.s.Fail()
+		return res, publicError(dberr.New(dberr.Syntax, "there is no statement in the text"), "")
+	}
+	if tx.rows != nil {
+		tx.rows.Close()
+	}
 	for _, part := range parts {
-		rows, err := tx.Query(ctx, part.Text, params)
+		rows, err := tx.start(ctx, part.Text, part.Lang, params, nil)
 		if err != nil {
-			return res, err
+			if e := dberr.As(err); e.Pos >= 0 { // its place is in the part
+				e.Pos, e.End = e.Pos+part.Offset, e.End+part.Offset
+				err = e
+			}
+			return res, publicError(err, cypher)
 		}
 		for rows.Next() {
 		}

@@ -33,6 +33,17 @@ type Path struct {
 	Relationships []Relationship
 }
 
+// Date is a DATE as a parameter: the day of a time in its own zone. A time.Time alone is a ZONED DATETIME, which equals no date.
+type Date time.Time
+
+// LocalDateTime is a LOCAL DATETIME as a parameter: a time's clock without its zone.
+type LocalDateTime time.Time
+
+func dateValue(t time.Time) value.Value {
+	y, m, d := t.Date()
+	return value.NewDate(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+}
+
 // ElementID returns elementId(n).
 func (n Node) ElementID() string         { return strconv.FormatInt(n.ID, 10) }
 func (r Relationship) ElementID() string { return strconv.FormatInt(r.ID, 10) }
@@ -102,6 +113,19 @@ func parseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// parseDuration reads a Cypher duration that has no months and days, whose length is not fixed.
+func parseDuration(s string) (time.Duration, bool) {
+	v, err := value.ParseTemporal(value.Duration, s)
+	if err != nil {
+		return 0, false
+	}
+	months, days, sec, ns := v.DurationParts()
+	if months != 0 || days != 0 || sec > int64(math.MaxInt64/time.Second)-1 || sec < int64(math.MinInt64/time.Second)+1 {
+		return 0, false
+	}
+	return time.Duration(sec)*time.Second + time.Duration(ns), true
+}
+
 func fromMap(v value.Value) map[string]any {
 	m := make(map[string]any, v.Len())
 	for i := range v.Len() {
@@ -168,7 +192,16 @@ func toValueDepth(x any, depth int) (value.Value, error) {
 	case []byte:
 		return value.NewBytes(x), nil
 	case time.Time:
-		return value.ParseTemporal(value.DateTime, x.Format("2006-01-02T15:04:05.999999999Z07:00"))
+		_, offset := x.Zone()
+		return value.NewDateTime(x.Unix(), uint32(x.Nanosecond()), int32(offset), ""), nil
+	case Date:
+		return dateValue(time.Time(x)), nil
+	case LocalDateTime:
+		t := time.Time(x)
+		_, offset := t.Zone()
+		return value.NewLocalDateTime(t.Unix()+int64(offset), uint32(t.Nanosecond())), nil
+	case time.Duration:
+		return value.NewDuration(0, 0, int64(x/time.Second), int64(x%time.Second)), nil
 	case Node:
 		return value.NewNode(uint64(x.ID)), nil
 	case Relationship:
@@ -265,10 +298,10 @@ func fieldName(f reflect.StructField) (name string, skip bool) {
 // isValueStruct tells structs that stand for one value from those that stand for a row or map.
 func isValueStruct(t reflect.Type) bool {
 	switch t {
-	case reflect.TypeFor[Node](), reflect.TypeFor[Relationship](), reflect.TypeFor[Path](), reflect.TypeFor[time.Time]():
+	case reflect.TypeFor[Node](), reflect.TypeFor[Relationship](), reflect.TypeFor[Path](), reflect.TypeFor[time.Time](), reflect.TypeFor[Date](), reflect.TypeFor[LocalDateTime]():
 		return true
 	}
-	return false
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // assign stores a Go form of a value (see fromValue) in a variable of another type where nothing is lost.
@@ -281,6 +314,30 @@ func assign(dst reflect.Value, src any) error {
 	if v.Type().AssignableTo(dst.Type()) {
 		dst.Set(v)
 		return nil
+	}
+	switch t := dst.Addr().Interface().(type) {
+	case *Date:
+		if x, ok := src.(time.Time); ok {
+			*t = Date(x)
+			return nil
+		}
+	case *LocalDateTime:
+		if x, ok := src.(time.Time); ok {
+			*t = LocalDateTime(x)
+			return nil
+		}
+	case *time.Duration:
+		if text, ok := src.(string); ok {
+			if d, ok := parseDuration(text); ok {
+				*t = d
+				return nil
+			}
+		}
+		return fmt.Errorf("a %s does not fit a time.Duration", cypherType(src))
+	case encoding.TextUnmarshaler:
+		if text, ok := src.(string); ok {
+			return t.UnmarshalText([]byte(text))
+		}
 	}
 	switch dst.Kind() {
 	case reflect.Pointer:

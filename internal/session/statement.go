@@ -248,6 +248,15 @@ func (s *Session) Start(ctx context.Context, text string, lang Language, named m
 		}
 	} else if len(args) != len(p.params) {
 		return nil, dberr.New(dberr.MissingParameter, "the statement has %d parameters, %d were given", len(p.params), len(args))
+	} else {
+		// A text without a declared type is read as the type that the statement found for it, as a driver's text parameter is.
+		for i, a := range args {
+			if t := p.params[i]; a.Kind() == value.String && t != sqltype.Agtype {
+				if args[i], err = sqltype.Parse(t, a.Str()); err != nil {
+					return nil, err
+				}
+			}
+		}
 	}
 	portal, err := s.Bind(ctx, "", p, args)
 	if err != nil {
