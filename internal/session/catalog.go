@@ -118,8 +118,18 @@ func (t *tableSource) String() string { return t.t.schema + "." + t.name }
 
 func (t *tableSource) Open(ctx context.Context, _ []value.Value) (plan.SourceRows, error) {
 	f := ctx.Value(fenceKey{}).(*fenceSet)
-	data, err := t.t.rows(ctx, t.s, f.tx, f.stmt)
-	return &fixed{data: data}, err
+	data, ok := f.tables[t]
+	if !ok {
+		var err error
+		if data, err = t.t.rows(ctx, t.s, f.tx, f.stmt); err != nil {
+			return nil, err
+		}
+		if f.tables == nil {
+			f.tables = map[*tableSource][][]value.Value{}
+		}
+		f.tables[t] = data
+	}
+	return &fixed{data: data}, nil
 }
 
 func cols(pairs ...any) []sqlbind.Column {

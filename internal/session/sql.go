@@ -268,7 +268,14 @@ type fenceSet struct {
 	stmt  store.Stmt
 	wrote bool
 	rows  map[*callSource][][]value.Value // results of the calls, if one of them writes
+
+	opened map[*callSource]int              // times that a reading call was opened
+	kept   map[*callSource][][]value.Value  // results of reading calls that are opened again and again, as in a subquery
+	tables map[*tableSource][][]value.Value // rows of catalog tables
 }
+
+// maxKept bounds the rows that a reading call keeps for its next opening.
+const maxKept = 100_000
 
 type fenceKey struct{}
 
@@ -352,7 +359,43 @@ func (c *callSource) Open(ctx context.Context, args []value.Value) (plan.SourceR
 	if f.rows != nil {
 		return &fixed{data: f.rows[c]}, nil
 	}
-	return c.run(ctx, f, args)
+	// A call reads parameters only and sees the statement's start: all its runs in one statement are the same.
+	if rows, ok := f.kept[c]; ok {
+		return &fixed{data: rows}, nil
+	}
+	if f.opened == nil {
+		f.opened, f.kept = map[*callSource]int{}, map[*callSource][][]value.Value{}
+	}
+	f.opened[c]++
+	r, err := c.run(ctx, f, args)
+	if err != nil || f.opened[c] != 2 {
+		return r, err
+	}
+	keep := &keeping{rows: r}
+	keep.done = func() { f.kept[c] = keep.held }
+	return keep, nil
+}
+
+// keeping keeps the rows that it hands out; done is called if all were read.
+type keeping struct {
+	rows
+	held [][]value.Value
+	done func()
+}
+
+func (k *keeping) Next(ctx context.Context) ([]value.Value, error) {
+	row, err := k.rows.Next(ctx)
+	switch {
+	case err != nil || k.done == nil:
+	case row == nil:
+		k.done()
+		k.done = nil
+	case len(k.held) == maxKept:
+		k.held, k.done = nil, nil
+	default:
+		k.held = append(k.held, cloneRow(row))
+	}
+	return row, err
 }
 
 // run executes the call in the statement that is open.

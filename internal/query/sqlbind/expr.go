@@ -1,6 +1,7 @@
 package sqlbind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -413,6 +414,7 @@ func (b *binder) nested(q *sql.Query, sc *scope, kind expr.SubplanKind, column i
 			free = append(free, s)
 		}
 	}
+	slices.Sort(free)
 	// The rows of the subquery hang below an Argument that hands down the outer row, so that every branch may read it.
 	row := b.slot("")
 	arg := &plan.Argument{Args: free, RowID: row}
@@ -424,7 +426,7 @@ func (b *binder) nested(q *sql.Query, sc *scope, kind expr.SubplanKind, column i
 	if kind == expr.SubCollect && column < len(r.cols) {
 		from = r.cols[column].slot
 	}
-	return r, &expr.Subplan{Kind: kind, Free: free, Plan: &plan.Subplan{Root: root, RowID: row, From: from}}
+	return r, &expr.Subplan{Kind: kind, Free: free, Plan: &plan.Subplan{Root: root, RowID: row, From: from, Args: free}}
 }
 
 // graft puts an Argument below the leaves of a plan; nil if a part of it cannot be run for a batch of outer rows.

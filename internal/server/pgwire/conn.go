@@ -402,6 +402,7 @@ func (c *conn) message(kind byte, body []byte) (err error) {
 					err = c.ready()
 				} else {
 					c.skipping = true
+					err = c.w.flush()
 				}
 			}
 		}
@@ -428,7 +429,10 @@ func (c *conn) message(kind byte, body []byte) (err error) {
 			return err
 		}
 		c.skipping = true
-		return c.report(err)
+		if err := c.report(err); err != nil {
+			return err
+		}
+		return c.w.flush() // a client that waits after a Flush, not a Sync, must hear of it: what it sends up to the Sync is dropped
 	case 'd', 'c', 'f':
 		return nil // late data of a COPY that failed: dropped, as in PostgreSQL
 	case 'F':

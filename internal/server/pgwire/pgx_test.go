@@ -686,7 +686,7 @@ func TestTwoLanguages(t *testing.T) {
 	if err != nil || len(res) != 3 || string(res[2].Rows[0][0]) != `";"` {
 		t.Errorf("%v %v", res, err)
 	}
-	if got := rows(t, c, "EXPLAIN MATCH (n:L {x: 1}) RETURN n"); !strings.Contains(got, "n:L") {
+	if got := rows(t, c, "EXPLAIN MATCH (n:L {x: 1}) RETURN n"); !strings.Contains(got, ":L") {
 		t.Error(got)
 	}
 	if got := rows(t, c, "PROFILE MATCH (n:L {x: 1}) RETURN n"); !strings.Contains(got, "~") {
