@@ -165,7 +165,7 @@ var ErrNotHere = errors.New("needs a server, sessions or SQL")
 
 // RunCase runs a case in every spelling and with every time of making its indexes.
 func RunCase(t Target, c *Case) error {
-	if c.Kind != "query" && c.Kind != "metamorphic" {
+	if c.Kind != "query" && c.Kind != "metamorphic" && c.Kind != "perf" {
 		return ErrNotHere
 	}
 	params := map[string]value.Value{}
