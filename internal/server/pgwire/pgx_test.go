@@ -811,7 +811,6 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
-
 func TestPassword(t *testing.T) {
 	secret, err := Secret("s3cret")
 	if err != nil {
