@@ -66,6 +66,9 @@ func (s *Session) Schema(ctx context.Context) (*Schema, error) {
 		}
 		return nil
 	})
+	if !s.block {
+		s.rollback() // nothing was written, and no snapshot is held between statements
+	}
 	for _, list := range [][]NameCount{out.Labels, out.Types} {
 		sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -233,7 +234,7 @@ func parseUnits(v string, units map[string]float64) (int64, error) {
 	if !ok {
 		return 0, strconv.ErrSyntax
 	}
-	return int64(f*u + 0.5), nil
+	return int64(math.Round(f * u)), nil
 }
 
 // location finds a time zone by name or by an offset in hours.

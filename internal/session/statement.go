@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/binary"
+	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
@@ -38,6 +39,7 @@ func (s *Session) SplitAs(text string, lang Language) ([]Text, error) {
 	}
 	var out []Text
 	for at := 0; ; {
+		at += dashes(text[at:])
 		l := languageAt(text[at:], lang)
 		var start, stop, next int
 		var ok bool
@@ -58,8 +60,26 @@ func (s *Session) SplitAs(text string, lang Language) ([]Text, error) {
 	}
 }
 
+// dashes returns the length of the space and the -- comments at the beginning of a text: SQL's comments, which Cypher does not have, may stand
+// before a statement of either language.
+func dashes(text string) int {
+	for at := 0; ; {
+		rest := strings.TrimLeft(text[at:], " \t\r\n\f\v")
+		at = len(text) - len(rest)
+		if !strings.HasPrefix(rest, "--") {
+			return at
+		}
+		end := strings.IndexByte(rest, '\n')
+		if end < 0 {
+			return len(text)
+		}
+		at += end + 1
+	}
+}
+
 // languageAt decides the language of the statement at the beginning of a text.
 func languageAt(text string, def Language) Language {
+	text = text[dashes(text):]
 	var words [3]string
 	w := words[:cypher.FirstWords(text, words[:])]
 	word := func(i int) string {
@@ -70,6 +90,9 @@ func languageAt(text string, def Language) Language {
 	}
 	i := 0
 	if word(0) == "EXPLAIN" {
+		if _, rest, _ := strings.Cut(strings.ToUpper(text[:min(len(text), 1000)]), "EXPLAIN"); strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "(") {
+			return SQL // EXPLAIN (ANALYZE, …): options are SQL's alone
+		}
 		i = 1
 		if word(1) == "ANALYZE" || word(1) == "VERBOSE" {
 			i = 2
