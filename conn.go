@@ -31,6 +31,12 @@ func (c *Conn) Close() error {
 	return nil
 }
 
+func (c *Conn) closeRows() {
+	if c.r != nil {
+		c.r.Close()
+	}
+}
+
 // Status is I outside a transaction, T inside one and E inside one that has failed.
 func (c *Conn) Status() byte { return c.s.Status() }
 
@@ -66,9 +72,7 @@ func internalLanguage(l Language) session.Language {
 
 // Run runs one statement. Outside a transaction it is committed when its rows are closed; a statement that writes before Run returns.
 func (c *Conn) Run(ctx context.Context, text string, lang Language, params Params) (*Rows, error) {
-	if c.r != nil {
-		c.r.Close()
-	}
+	c.closeRows()
 	r, err := start(ctx, c.s, text, internalLanguage(lang), params, nil)
 	if err != nil {
 		c.s.Fail()
@@ -98,6 +102,9 @@ func (c *Conn) Run(ctx context.Context, text string, lang Language, params Param
 
 // Text returns column i of the current row as Cypher writes it: strings in single quotes, nodes as (:Label {key: value}).
 func (r *Rows) Text(i int) string { return string(value.AppendTCK(nil, r.row[i])) }
+
+// Value returns column i of the current row in a form that can be a parameter again.
+func (r *Rows) Value(i int) any { return r.row[i].Clone() }
 
 // Tag returns the command tag, as "SELECT 3" or "BEGIN".
 func (r *Rows) Tag() string { return r.portal.Tag() }

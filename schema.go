@@ -34,6 +34,7 @@ type ConstraintInfo struct {
 
 // Schema describes the connection's graph.
 func (c *Conn) Schema(ctx context.Context) (*Schema, error) {
+	c.closeRows()
 	in, err := c.s.Schema(ctx)
 	if err != nil {
 		return nil, publicError(err, "")
@@ -56,6 +57,7 @@ func (c *Conn) Schema(ctx context.Context) (*Schema, error) {
 
 // Graphs returns the names of the database's graphs.
 func (c *Conn) Graphs(ctx context.Context) ([]string, error) {
+	c.closeRows()
 	names, err := c.s.Graphs(ctx)
 	return names, publicError(err, "")
 }

@@ -58,7 +58,7 @@ func demo(ctx context.Context, out io.Writer, persons int, keep string) error {
 	}
 	defer db.Close()
 	began := time.Now()
-	rep, err := sample(ctx, db, persons)
+	rep, err := sample(ctx, &load.Embedded{DB: db}, persons)
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,13 @@ func demo(ctx context.Context, out io.Writer, persons int, keep string) error {
 	fmt.Fprintf(out, "\nThe network is kept in %s. Go on with: hedgerow shell --data %s\n", keep, keep)
 	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) {
 		fmt.Fprintln(out)
-		return newShell(b, db, shell.Options{Timing: true}).Loop(ctx)
+		return newShell(b, db, "", shell.Options{Timing: true}).Loop(ctx)
 	}
 	return nil
 }
 
 // sample makes a network and loads it as hedgerow load would.
-func sample(ctx context.Context, db *hedgerow.DB, persons int) (*load.Report, error) {
+func sample(ctx context.Context, t load.Target, persons int) (*load.Report, error) {
 	tmp, err := os.MkdirTemp("", "hedgerow-sample-")
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func sample(ctx context.Context, db *hedgerow.DB, persons int) (*load.Report, er
 	}
 	defer p.Close()
 	progress, done := progressBars(os.Stderr, false)
-	rep, err := p.Run(ctx, &load.Embedded{DB: db}, progress)
+	rep, err := p.Run(ctx, t, progress)
 	done(err == nil)
 	return rep, err
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hedgerowdb/hedgerow"
+	"github.com/hedgerowdb/hedgerow/internal/load"
 	"github.com/hedgerowdb/hedgerow/internal/social"
 )
 
@@ -258,7 +259,7 @@ func TestDemoAnswers(t *testing.T) {
 			if _, err := social.Generate(dir, persons, demoSeed); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := sample(t.Context(), db, persons); err != nil {
+			if _, err := sample(t.Context(), &load.Embedded{DB: db}, persons); err != nil {
 				t.Fatal(err)
 			}
 			n := readNetwork(t, dir)

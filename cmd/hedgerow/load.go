@@ -18,6 +18,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow"
 	"github.com/hedgerowdb/hedgerow/internal/load"
+	"github.com/hedgerowdb/hedgerow/internal/shell"
 )
 
 // loadFlags are what load and the shell's :import share.
@@ -121,8 +122,8 @@ func (f *loadFlags) plan() (*load.Plan, error) {
 	return load.NewPlan(nodes, edges, opt)
 }
 
-// run loads into db, or into what the flags name.
-func (f *loadFlags) run(ctx context.Context, out io.Writer, db *hedgerow.DB) error {
+// run loads into target, or if it is nil into what the flags name.
+func (f *loadFlags) run(ctx context.Context, out io.Writer, target load.Target) error {
 	p, err := f.plan()
 	if err != nil {
 		return err
@@ -134,10 +135,8 @@ func (f *loadFlags) run(ctx context.Context, out io.Writer, db *hedgerow.DB) err
 	if f.dryRun {
 		return nil
 	}
-	var target load.Target
 	switch {
-	case db != nil:
-		target = &load.Embedded{DB: db}
+	case target != nil:
 	case f.url != "":
 		r, err := load.Connect(ctx, f.url, f.graph)
 		if err != nil {
@@ -167,9 +166,9 @@ func (f *loadFlags) run(ctx context.Context, out io.Writer, db *hedgerow.DB) err
 			fmt.Fprintln(out, "left out:", m)
 		}
 		rows := rep.Nodes + rep.Relationships
-		fmt.Fprintf(out, "loaded %d nodes and %d relationships in %s (%.0f rows a second)", rep.Nodes, rep.Relationships, rep.Took.Round(time.Millisecond), float64(rows)/rep.Took.Seconds())
+		fmt.Fprintf(out, "loaded %s and %s in %s (%.0f rows a second)", shell.Plural(int(rep.Nodes), "node"), shell.Plural(int(rep.Relationships), "relationship"), rep.Took.Round(time.Millisecond), float64(rows)/rep.Took.Seconds())
 		if rep.MissingCount > 0 {
-			fmt.Fprintf(out, ", left out %d relationships without an end", rep.MissingCount)
+			fmt.Fprintf(out, ", left out %s without an end", shell.Plural(int(rep.MissingCount), "relationship"))
 		}
 		fmt.Fprintln(out)
 	}

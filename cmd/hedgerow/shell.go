@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hedgerowdb/hedgerow"
+	"github.com/hedgerowdb/hedgerow/internal/load"
 	"github.com/hedgerowdb/hedgerow/internal/shell"
 )
 
@@ -61,20 +62,23 @@ func shellCommand() *cobra.Command {
 				defer db.Close()
 			}
 			defer b.Close()
-			s := newShell(b, db, o)
+			s := newShell(b, db, url, o)
 			if command == "" && len(files) == 0 {
 				return quietly(s.Loop(cmd.Context()))
 			}
 			for _, name := range files {
-				text, err := os.ReadFile(name)
-				if err != nil {
-					return err
+				f := os.Stdin
+				if name != "-" {
+					if f, err = os.Open(name); err != nil {
+						return err
+					}
+					defer f.Close()
 				}
-				if err := s.Script(cmd.Context(), string(text)); err != nil {
+				if err := s.Script(cmd.Context(), name, f); err != nil {
 					return quietly(err)
 				}
 			}
-			return quietly(s.Script(cmd.Context(), command))
+			return quietly(s.Script(cmd.Context(), "", strings.NewReader(command)))
 		},
 	}
 	fl := cmd.Flags()
@@ -98,7 +102,8 @@ func quietly(err error) error {
 	return err
 }
 
-func newShell(b shell.Backend, db *hedgerow.DB, o shell.Options) *shell.Shell {
+// newShell joins a shell with the terminal and the loader; db is nil for a server at url.
+func newShell(b shell.Backend, db *hedgerow.DB, url string, o shell.Options) *shell.Shell {
 	o.In, o.Out, o.Err = os.Stdin, os.Stdout, os.Stderr
 	o.Interactive = term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 	if o.Interactive {
@@ -107,23 +112,47 @@ func newShell(b shell.Backend, db *hedgerow.DB, o shell.Options) *shell.Shell {
 			o.History = filepath.Join(dir, "hedgerow", "history")
 		}
 	}
-	if db != nil {
-		o.Import = func(ctx context.Context, args []string) error {
-			f := loadFlags{arrayDelim: ";"}
-			for _, a := range args {
-				name, _, _ := strings.Cut(a, "=")
-				if strings.Contains(a, "=") && name == strings.ToUpper(name) {
-					f.edges = append(f.edges, a)
-				} else {
-					f.nodes = append(f.nodes, a)
-				}
-			}
-			return f.run(ctx, o.Out, db.Graph(b.Graph()))
+	// target opens what :import and :sample load into, in the shell's graph.
+	target := func(ctx context.Context) (load.Target, func(), error) {
+		if db != nil {
+			return &load.Embedded{DB: db.Graph(b.Graph())}, func() {}, nil
 		}
-		o.Sample = func(ctx context.Context, persons int) error {
-			_, err := sample(ctx, db.Graph(b.Graph()), persons)
+		r, err := load.Connect(ctx, url, b.Graph())
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, func() { r.Close() }, nil
+	}
+	o.Import = func(ctx context.Context, args []string) error {
+		var f loadFlags
+		cmd := &cobra.Command{Use: ":import"}
+		f.define(cmd)
+		if err := cmd.ParseFlags(args); err != nil {
 			return err
 		}
+		for _, a := range cmd.Flags().Args() {
+			name, _, ok := strings.Cut(a, "=")
+			if ok && name == strings.ToUpper(name) { // types are written in capitals
+				f.edges = append(f.edges, a)
+			} else {
+				f.nodes = append(f.nodes, a)
+			}
+		}
+		t, done, err := target(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return f.run(ctx, o.Out, t)
+	}
+	o.Sample = func(ctx context.Context, persons int) error {
+		t, done, err := target(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		_, err = sample(ctx, t, persons)
+		return err
 	}
 	return shell.New(b, o)
 }

@@ -264,11 +264,11 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "plan", strings.ReplaceAll(p.Describe(), dir+"/", ""), `order_items.csv: 1 nodes :OrderItem (label guessed from the file's name)
+	expect(t, "plan", strings.ReplaceAll(p.Describe(), dir+"/", ""), `order_items.csv: 1 node :OrderItem (label guessed from the file's name)
     id:int, born:string, at:string, n:float, tags:string
     born looks like a date; to store it as one: --columns 'order_items.csv=born:date'
     at looks like a datetime; to store it as one: --columns 'order_items.csv=at:datetime'
-k.csv: 1 relationships :K
+k.csv: 1 relationship :K
     from (:OrderItem).id:int, to (:OrderItem).id:int
 `)
 	for file, want := range map[string]string{"people.csv": "Person", "x/children.tsv": "Child", "cities.csv": "City", "boxes.csv": "Box", "status.csv": "Status",

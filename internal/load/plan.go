@@ -445,9 +445,9 @@ func (p *Plan) Describe() string {
 		for i, c := range f.Columns {
 			cols[i] = c.Describe()
 		}
-		what := "nodes"
+		what := plural(int(f.Rows), "node")
 		if f.Edges {
-			what = "relationships"
+			what = plural(int(f.Rows), "relationship")
 			if f.Type != "" {
 				what += " :" + f.Type
 			}
@@ -457,7 +457,7 @@ func (p *Plan) Describe() string {
 		if f.Guessed {
 			what += " (label guessed from the file's name)"
 		}
-		fmt.Fprintf(&b, "%s: %d %s\n    %s\n", f.Path, f.Rows, what, strings.Join(cols, ", "))
+		fmt.Fprintf(&b, "%s: %s\n    %s\n", f.Path, what, strings.Join(cols, ", "))
 		for _, c := range f.Columns {
 			if c.hint != "" {
 				fmt.Fprintf(&b, "    %s looks like a %s; to store it as one: --columns '%s=%s:%s'\n", c.Name, c.hint, filepath.Base(f.Path), c.Header, c.hint)

@@ -2,11 +2,15 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/hedgerowdb/hedgerow"
 )
@@ -79,43 +83,8 @@ func (s *Shell) help(context.Context, string) {
 	fmt.Fprint(s.o.Out, "\nAnything else is a statement. It ends with a semicolon, or an empty line; Ctrl-C drops it, or stops it while it runs.\n")
 }
 
-// schemer is a backend that knows its schema.
-type schemer interface {
-	Schema(ctx context.Context) (*hedgerow.Schema, error)
-}
-
-func (e *Embedded) Schema(ctx context.Context) (*hedgerow.Schema, error) { return e.conn.Schema(ctx) }
-
-// Schema asks the server by queries.
-func (r *Remote) Schema(ctx context.Context) (*hedgerow.Schema, error) {
-	out := &hedgerow.Schema{}
-	counts := func(text string) (list []hedgerow.Count, err error) {
-		rows, err := r.Run(ctx, text, hedgerow.Cypher, nil)
-		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
-			n, _ := strconv.ParseInt(rows.Plain(1), 10, 64)
-			list = append(list, hedgerow.Count{Name: rows.Plain(0), Count: n})
-		}
-		return list, rows.Close()
-	}
-	var err error
-	if out.Labels, err = counts("MATCH (n) UNWIND labels(n) AS l RETURN l, count(*) ORDER BY l"); err != nil {
-		return nil, err
-	}
-	if out.Types, err = counts("MATCH ()-[r]->() RETURN type(r), count(*) ORDER BY type(r)"); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (s *Shell) schema(ctx context.Context, _ string) {
-	b, ok := s.b.(schemer)
-	if !ok {
-		return
-	}
-	sc, err := b.Schema(ctx)
+	sc, err := s.b.Schema(ctx)
 	if err != nil {
 		s.report(err)
 		return
@@ -162,19 +131,7 @@ func (s *Shell) schema(ctx context.Context, _ string) {
 }
 
 func (s *Shell) graphs(ctx context.Context, _ string) {
-	var names []string
-	var err error
-	if e, ok := s.b.(*Embedded); ok {
-		names, err = e.conn.Graphs(ctx)
-	} else {
-		var rows Rows
-		if rows, err = s.b.Run(ctx, "SELECT name FROM ag_catalog.ag_graph ORDER BY name", hedgerow.SQL, nil); err == nil {
-			for rows.Next() {
-				names = append(names, rows.Plain(0))
-			}
-			err = rows.Close()
-		}
-	}
+	names, err := s.b.Graphs(ctx)
 	if err != nil {
 		s.report(err)
 		return
@@ -194,6 +151,15 @@ func (s *Shell) graphs(ctx context.Context, _ string) {
 func (s *Shell) use(ctx context.Context, rest string) {
 	if rest == "" {
 		fmt.Fprintln(s.o.Out, s.b.Graph())
+		return
+	}
+	names, err := s.b.Graphs(ctx)
+	if err != nil {
+		s.report(err)
+		return
+	}
+	if rest != "main" && !slices.Contains(names, rest) { // main is made when it is first used
+		s.report(fmt.Errorf("there is no graph %s; make it with :sql SELECT create_graph('%s')", rest, rest))
 		return
 	}
 	if err := s.b.Set(ctx, "hedgerow.graph", rest); err != nil {
@@ -220,26 +186,15 @@ func (s *Shell) param(ctx context.Context, rest string) {
 		return
 	}
 	if !ok || name == "" {
-		s.report(fmt.Errorf(":param takes NAME => EXPRESSION"))
+		s.report(errors.New(":param takes NAME => EXPRESSION"))
 		return
 	}
-	e, embedded := s.b.(*Embedded)
-	if !embedded {
-		s.report(fmt.Errorf("parameters work with --data; on a server use PREPARE and EXECUTE"))
-		return
-	}
-	rows, err := e.conn.Run(ctx, "RETURN "+text, hedgerow.Cypher, s.params)
+	v, shown, err := s.b.Eval(ctx, strings.TrimSuffix(strings.TrimSpace(text), ";"), s.params)
 	if err != nil {
 		s.report(err)
 		return
 	}
-	for rows.Next() {
-		s.params[name] = rows.Row().Values()[0]
-		s.exprs[name] = rows.Text(0)
-	}
-	if err := rows.Close(); err != nil {
-		s.report(err)
-	}
+	s.params[name], s.exprs[name] = v, shown
 }
 
 func (s *Shell) sql(ctx context.Context, text string) {
@@ -267,26 +222,64 @@ func (s *Shell) cypher(ctx context.Context, rest string) {
 }
 
 func (s *Shell) importFiles(ctx context.Context, rest string) {
-	if s.o.Import == nil || rest == "" {
-		s.report(fmt.Errorf(":import takes files, as :import Person=people.csv KNOWS=knows.csv"))
-		return
+	args := words(rest)
+	switch {
+	case s.o.Import == nil:
+		s.report(errors.New(":import is not available here"))
+	case len(args) == 0:
+		s.report(errors.New(":import takes files, as :import Person=people.csv KNOWS=knows.csv, and the options of hedgerow load"))
+	case s.b.Status() != 'I':
+		s.report(errors.New(":import has transactions of its own; :commit or :rollback first"))
+	default:
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+		if err := s.o.Import(ctx, args); err != nil {
+			s.report(err)
+		}
+		s.learn(ctx)
 	}
-	if err := s.o.Import(ctx, strings.Fields(rest)); err != nil {
-		s.report(err)
+}
+
+// words splits at white space outside quotes.
+func words(s string) (out []string) {
+	var b strings.Builder
+	quote, begun := rune(0), false
+	for _, r := range s {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, begun = r, true
+		case quote == 0 && unicode.IsSpace(r):
+			if begun {
+				out = append(out, b.String())
+				b.Reset()
+				begun = false
+			}
+		default:
+			b.WriteRune(r)
+			begun = true
+		}
 	}
+	if begun {
+		out = append(out, b.String())
+	}
+	return out
 }
 
 func (s *Shell) export(ctx context.Context, rest string) {
 	path, text, ok := strings.Cut(rest, " ")
 	if !ok {
-		s.report(fmt.Errorf(":export takes a file and a statement, as :export friends.csv MATCH … RETURN …"))
+		s.report(errors.New(":export takes a file and a statement, as :export friends.csv MATCH … RETURN …"))
 		return
 	}
 	f := CSV
 	if strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl") {
 		f = JSON
 	}
-	rows, err := s.b.Run(ctx, text, s.o.Lang, s.params)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	rows, err := s.b.Run(ctx, strings.TrimSuffix(strings.TrimSpace(text), ";"), s.o.Lang, s.params)
 	if err != nil {
 		s.report(err)
 		return
@@ -313,13 +306,17 @@ func (s *Shell) sample(ctx context.Context, rest string) {
 	if rest != "" {
 		n, err := strconv.Atoi(rest)
 		if err != nil {
-			s.report(fmt.Errorf(":sample takes a number of persons"))
+			s.report(errors.New(":sample takes a number of persons"))
 			return
 		}
 		persons = n
 	}
 	if s.o.Sample == nil {
-		s.report(fmt.Errorf(":sample is not available here"))
+		s.report(errors.New(":sample is not available here"))
+		return
+	}
+	if s.b.Status() != 'I' {
+		s.report(errors.New(":sample has transactions of its own; :commit or :rollback first"))
 		return
 	}
 	if err := s.o.Sample(ctx, persons); err != nil {
@@ -359,7 +356,7 @@ func (s *Shell) timing(_ context.Context, rest string) {
 func (s *Shell) set(ctx context.Context, rest string) {
 	name, v, ok := strings.Cut(rest, " ")
 	if !ok {
-		s.report(fmt.Errorf(":set takes a name and a value, as :set work_mem 64MB"))
+		s.report(errors.New(":set takes a name and a value, as :set work_mem 64MB"))
 		return
 	}
 	if err := s.b.Set(ctx, name, strings.Trim(strings.TrimSpace(v), "'")); err != nil {

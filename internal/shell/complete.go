@@ -18,22 +18,12 @@ var functions = strings.Fields(`abs( avg( ceil( coalesce( collect( count( elemen
 
 // learn reads the graph's names, for completion.
 func (s *Shell) learn(ctx context.Context) {
-	e, ok := s.b.(*Embedded)
-	if !ok || s.b.Status() == 'E' {
+	if s.b.Status() == 'E' || !s.o.Interactive {
 		return
 	}
-	sc, err := e.conn.Schema(ctx)
-	if err != nil {
-		return
+	if names, err := s.b.Names(ctx); err == nil {
+		s.names = names
 	}
-	s.names = s.names[:0]
-	for _, c := range sc.Labels {
-		s.names = append(s.names, c.Name)
-	}
-	for _, c := range sc.Types {
-		s.names = append(s.names, c.Name)
-	}
-	s.names = append(s.names, sc.Keys...)
 }
 
 // complete offers commands, words of the language and names of the graph.

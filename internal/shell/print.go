@@ -159,7 +159,6 @@ func printCSV(w io.Writer, r Rows) (n int, err error) {
 // printJSON writes one object a line.
 func printJSON(w io.Writer, r Rows) (n int, err error) {
 	cols := r.Columns()
-	type valuer interface{ JSON(i int) string }
 	for r.Next() {
 		var b strings.Builder
 		b.WriteByte('{')
@@ -170,12 +169,7 @@ func printJSON(w io.Writer, r Rows) (n int, err error) {
 			k, _ := json.Marshal(c)
 			b.Write(k)
 			b.WriteString(": ")
-			if j, ok := r.(valuer); ok {
-				b.WriteString(j.JSON(i))
-			} else {
-				k, _ = json.Marshal(r.Plain(i))
-				b.Write(k)
-			}
+			b.WriteString(r.JSON(i))
 		}
 		b.WriteString("}\n")
 		if _, err := io.WriteString(w, b.String()); err != nil {

@@ -42,6 +42,9 @@ type Shell struct {
 	quit   bool
 	failed bool
 	names  []string // labels, types, keys, for completion
+	where  string   // script that runs, if it has a name
+	line   int      // of it, where the statement begins
+	depth  int      // of :read
 }
 
 // New returns a shell over a backend.
@@ -55,48 +58,84 @@ func New(b Backend, o Options) *Shell {
 // ErrFailed ends a script in which a statement failed; the error itself was printed.
 var ErrFailed = errors.New("a statement failed")
 
-// Script runs a text and returns ErrFailed if a statement failed.
-func (s *Shell) Script(ctx context.Context, text string) error {
-	for len(strings.TrimSpace(text)) > 0 && !s.quit {
-		line, rest, _ := strings.Cut(strings.TrimLeft(text, " \t\r\n"), "\n")
-		if isCommand(line) {
-			s.command(ctx, strings.TrimSpace(line))
-			text = rest
-		} else {
-			var block string
-			block, text = untilCommand(text)
-			parts, err := s.b.Split(block, s.o.Lang)
-			if err != nil {
-				s.report(err)
+// Script runs statements and commands until the end of a text and returns ErrFailed if a statement failed. name is shown with the line of an
+// error; "" if there is none to show. Statements run as they are complete, so the text may come from a pipe that somebody writes to.
+func (s *Shell) Script(ctx context.Context, name string, in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	var block strings.Builder
+	failed := false
+	first, line := 1, 0 // line where the block begins, and the current one
+	flush := func() error {
+		text := block.String()
+		block.Reset()
+		parts, err := s.b.Split(text, s.o.Lang)
+		if err != nil {
+			s.place(name, first, text, 0)
+			s.report(err)
+		}
+		at := 0
+		for _, p := range parts {
+			if i := strings.Index(text[at:], p); i >= 0 {
+				at += i
 			}
-			for _, p := range parts {
-				s.run(ctx, p)
-				if s.failed && !s.o.GoOn {
-					return ErrFailed
-				}
+			s.place(name, first, text, at)
+			s.run(ctx, p)
+			at += len(p)
+			if s.failed && !s.o.GoOn {
+				return ErrFailed
 			}
 		}
+		return nil
+	}
+	outer := s.where
+	defer func() { s.where = outer }()
+	for !s.quit {
+		text, err := r.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		line++
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\uFEFF")
+		}
+		if block.Len() == 0 {
+			if first = line; isCommand(strings.TrimSpace(text)) {
+				s.place(name, line, "", 0)
+				s.command(ctx, strings.TrimSpace(text))
+				text = ""
+			} else if strings.TrimSpace(text) == "" {
+				text = ""
+			}
+		}
+		block.WriteString(text)
+		if done := strings.HasSuffix(strings.TrimSpace(text), ";") && !open(block.String(), s.o.Lang); done || err == io.EOF && block.Len() > 0 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		failed = failed || s.failed
 		if s.failed && !s.o.GoOn {
 			return ErrFailed
 		}
+		s.failed = false
+		if err == io.EOF {
+			break
+		}
 	}
-	if s.failed {
+	if failed {
+		s.failed = true
 		return ErrFailed
 	}
 	return nil
 }
 
-// untilCommand cuts a text before the first line that is a command and follows a finished statement.
-func untilCommand(text string) (block, rest string) {
-	at := 0
-	for at < len(text) {
-		line, _, _ := strings.Cut(text[at:], "\n")
-		if at > 0 && isCommand(strings.TrimLeft(line, " \t\r")) && strings.HasSuffix(strings.TrimSpace(text[:at]), ";") {
-			return text[:at], text[at:]
-		}
-		at += len(line) + 1
+// place sets where a statement of a script begins, for its error.
+func (s *Shell) place(name string, first int, text string, at int) {
+	s.where = ""
+	if name != "" {
+		s.where = name
+		s.line = first + strings.Count(text[:at], "\n")
 	}
-	return text, ""
 }
 
 func isCommand(line string) bool {
@@ -106,18 +145,14 @@ func isCommand(line string) bool {
 // Loop reads statements until the end of the input or :quit.
 func (s *Shell) Loop(ctx context.Context) error {
 	if !s.o.Interactive {
-		text, err := io.ReadAll(s.o.In)
-		if err != nil {
-			return err
-		}
-		return s.Script(ctx, string(text))
+		return s.Script(ctx, "", s.o.In)
 	}
 	s.banner()
 	s.learn(ctx)
 	rl := readline.NewShell()
 	rl.Prompt.Primary(s.prompt)
 	rl.Prompt.Secondary(func() string { return strings.Repeat(" ", max(0, len(s.b.Graph())-1)) + "-> " })
-	rl.AcceptMultiline = func(line []rune) bool { return complete(string(line)) }
+	rl.AcceptMultiline = func(line []rune) bool { return complete(string(line), s.o.Lang) }
 	rl.Completer = s.complete
 	if s.o.History != "" {
 		os.MkdirAll(filepath.Dir(s.o.History), 0o700)
@@ -175,56 +210,59 @@ func (s *Shell) prompt() string {
 
 // complete reports whether what was typed can be sent: a command, or a statement that ends with a semicolon or an empty line, outside
 // quotes and comments.
-func complete(text string) bool {
+func complete(text string, lang hedgerow.Language) bool {
 	t := strings.TrimSpace(text)
 	if t == "" || isCommand(t) {
 		return true
 	}
-	if open(t) {
+	if open(t, lang) {
 		return false
 	}
 	return strings.HasSuffix(t, ";") || strings.HasSuffix(text, "\n")
 }
 
 // open reports whether a text ends inside quotes, a comment or a dollar-quoted string.
-func open(t string) bool {
+func open(t string, lang hedgerow.Language) bool {
 	for i := 0; i < len(t); {
-		switch c := t[i]; {
-		case c == '\'' || c == '"' || c == '`':
-			i++
-			for i < len(t) && t[i] != c {
-				if t[i] == '\\' && c != '`' {
-					i++
-				}
-				i++
-			}
-			if i >= len(t) {
-				return true
-			}
-			i++
-		case strings.HasPrefix(t[i:], "/*"):
-			end := strings.Index(t[i+2:], "*/")
-			if end < 0 {
-				return true
-			}
-			i += end + 4
-		case strings.HasPrefix(t[i:], "//"), strings.HasPrefix(t[i:], "--") && (i == 0 || t[i-1] == '\n'):
-			end := strings.IndexByte(t[i:], '\n')
-			if end < 0 {
-				return false
-			}
-			i += end
-		case strings.HasPrefix(t[i:], "$$"):
-			end := strings.Index(t[i+2:], "$$")
-			if end < 0 {
-				return true
-			}
-			i += end + 4
-		default:
-			i++
+		n := skip(t, i, lang == hedgerow.Cypher)
+		if n < 0 {
+			return true
 		}
+		i += n
 	}
 	return false
+}
+
+// skip returns the length of the quoted text or comment that begins at i, 1 if there is none, and −1 if it does not end.
+func skip(t string, i int, cypher bool) int {
+	until := func(from int, end string) int {
+		k := strings.Index(t[from:], end)
+		if k < 0 {
+			return -1
+		}
+		return from + k + len(end) - i
+	}
+	switch c := t[i]; {
+	case c == '\'' || c == '"' || c == '`':
+		for k := i + 1; k < len(t); k++ {
+			if t[k] == '\\' && c != '`' && cypher {
+				k++
+			} else if t[k] == c {
+				return k + 1 - i
+			}
+		}
+		return -1
+	case strings.HasPrefix(t[i:], "/*"):
+		return until(i+2, "*/")
+	case cypher && strings.HasPrefix(t[i:], "//"), !cypher && strings.HasPrefix(t[i:], "--"):
+		if k := strings.IndexByte(t[i:], '\n'); k >= 0 {
+			return k
+		}
+		return len(t) - i
+	case strings.HasPrefix(t[i:], "$$"):
+		return until(i+2, "$$")
+	}
+	return 1
 }
 
 // run runs one statement and prints its result.
@@ -252,11 +290,14 @@ func (s *Shell) run(ctx context.Context, text string) {
 		s.report(err)
 		return
 	}
+	if s.o.Interactive {
+		defer s.learn(ctx)
+	}
 	if s.o.Format != Table {
 		return
 	}
 	var tail []string
-	if len(r.Columns()) > 0 {
+	if len(r.Columns()) > 0 && r.Plan() == "" {
 		tail = append(tail, Plural(n, "row"))
 	}
 	if sum := r.Summary(); sum != "" {
@@ -267,9 +308,6 @@ func (s *Shell) run(ctx context.Context, text string) {
 	}
 	if len(tail) > 0 {
 		fmt.Fprintln(s.o.Out, strings.Join(tail, ", "))
-	}
-	if s.o.Interactive {
-		s.learn(ctx)
 	}
 }
 
@@ -302,11 +340,18 @@ func (s *Shell) note(n hedgerow.Notice) {
 func (s *Shell) report(err error) {
 	s.failed = true
 	var e *hedgerow.Error
+	if s.where != "" {
+		line := s.line
+		if errors.As(err, &e) && e.Line > 0 {
+			line += e.Line - 1
+		}
+		fmt.Fprintf(s.o.Err, "%s:%d: ", s.where, line)
+	}
 	if !errors.As(err, &e) {
 		fmt.Fprintln(s.o.Err, "error:", err)
 		return
 	}
-	fmt.Fprintf(s.o.Err, "error: %v [%s]\n", e, e.SQLState)
+	fmt.Fprintf(s.o.Err, "error: %v [%s]\n", err, e.SQLState)
 	if x := e.Excerpt(); x != "" {
 		for _, line := range strings.Split(x, "\n") {
 			fmt.Fprintln(s.o.Err, "  "+line)
@@ -328,10 +373,10 @@ func (s *Shell) readFile(ctx context.Context, path string) {
 		return
 	}
 	defer f.Close()
-	text, err := io.ReadAll(bufio.NewReader(f))
-	if err != nil {
+	if s.depth++; s.depth > 16 {
+		s.report(errors.New(":read: files read each other more than 16 deep"))
+	} else if err := s.Script(ctx, path, f); err != nil && err != ErrFailed {
 		s.report(err)
-		return
 	}
-	s.Script(ctx, string(text))
+	s.depth--
 }
