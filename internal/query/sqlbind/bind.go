@@ -322,7 +322,7 @@ func (b *binder) setOp(q *sql.SetOp, up *scope) *rel {
 	if q.Op != sql.Union {
 		b.unsupported(q, "INTERSECT or EXCEPT")
 	}
-	l, r := b.body(q.L, up), b.body(q.R, up)
+	l, r := b.branch(q.L, up), b.branch(q.R, up)
 	if len(l.cols) != len(r.cols) {
 		b.fail(q, dberr.Syntax, "each UNION query must have the same number of columns")
 	}
@@ -332,7 +332,7 @@ func (b *binder) setOp(q *sql.SetOp, up *scope) *rel {
 	for i := range l.cols {
 		lx, rx := texpr{e: colExpr(l.cols[i]), t: l.cols[i].typ}, texpr{e: colExpr(r.cols[i]), t: r.cols[i].typ}
 		t := b.common(q, []texpr{lx, rx})
-		lx, rx = b.coerce(q, lx, t, implicit), b.coerce(q, rx, t, implicit)
+		lx, rx = b.settle(q, lx, t), b.settle(q, rx, t)
 		ls, rs := b.slot(l.cols[i].name), b.slot(l.cols[i].name)
 		litems, ritems = append(litems, plan.Item{Slot: ls, Expr: lx.e}), append(ritems, plan.Item{Slot: rs, Expr: rx.e})
 		s := b.slot(l.cols[i].name)
@@ -346,6 +346,23 @@ func (b *binder) setOp(q *sql.SetOp, up *scope) *rel {
 		out = b.distinct(out)
 	}
 	return out
+}
+
+// branch binds a branch of a set operation. Its string constants and nulls have no type yet: the other branch may give them one.
+func (b *binder) branch(q sql.QueryBody, up *scope) *rel {
+	if s, ok := q.(*sql.Select); ok {
+		return b.selectOf(s, nil, up, true)
+	}
+	return b.body(q, up)
+}
+
+// settle brings a branch's column to the type of both.
+func (b *binder) settle(n sql.Node, x texpr, t *sqltype.Type) texpr {
+	if x.t == sqltype.Unknown && t != sqltype.Text {
+		x.t = sqltype.Text
+		return b.coerce(n, x, t, explicit)
+	}
+	return b.coerce(n, x, t, implicit)
 }
 
 func colExpr(c col) *expr.Col { return &expr.Col{Slot: c.slot, Hint: expr.NoSlot, Name: c.name} }
@@ -450,6 +467,11 @@ type aggSeen struct {
 }
 
 func (b *binder) selectStmt(s *sql.Select, order []*sql.SortItem, up *scope) *rel {
+	return b.selectOf(s, order, up, false)
+}
+
+// selectOf binds a SELECT; open leaves constants of unknown type as they are.
+func (b *binder) selectOf(s *sql.Select, order []*sql.SortItem, up *scope, open bool) *rel {
 	in := b.from(s.From, up)
 	sc := &scope{cols: in.cols, up: up}
 	if s.Where != nil {
@@ -546,7 +568,7 @@ func (b *binder) selectStmt(s *sql.Select, order []*sql.SortItem, up *scope) *re
 	}
 	p := &plan.Project{Child: in.node}
 	for i := range outs {
-		if items[i].t == sqltype.Unknown {
+		if _, fixed := items[i].e.(*expr.Const); items[i].t == sqltype.Unknown && !(open && fixed) {
 			items[i] = b.coerce(s.Targets[min(i, len(s.Targets)-1)], items[i], sqltype.Text, implicit)
 		}
 		outs[i].typ = items[i].t
@@ -622,50 +644,56 @@ func (b *binder) regroup(n sql.Node, e expr.Expr, repl []aggSeen, in []col) expr
 
 // targetName is the name that PostgreSQL gives an output without an alias.
 func targetName(e sql.Expr) string {
+	name, _ := figureName(e)
+	return name
+}
+
+// figureName tells how sure it is: 2 for a name that the client wrote, 1 for a kind of expression, 0 for none.
+func figureName(e sql.Expr) (string, int) {
 	switch e := e.(type) {
 	case *sql.ColumnRef:
-		return e.Parts[len(e.Parts)-1].Name
+		return e.Parts[len(e.Parts)-1].Name, 2
 	case *sql.Func:
-		return e.Name.Last()
+		return e.Name.Last(), 2
 	case *sql.SystemValue:
-		return e.Name
+		return e.Name, 2
 	case *sql.Cast:
-		if n := targetName(e.X); n != "?column?" {
-			return n
+		if n, sure := figureName(e.X); sure == 2 {
+			return n, 2
 		}
-		return typeLabel(e.Type)
+		return typeLabel(e.Type), 1
 	case *sql.Case:
 		if e.Else != nil {
-			if n := targetName(e.Else); n != "?column?" {
-				return n
+			if n, sure := figureName(e.Else); sure == 2 {
+				return n, 2
 			}
 		}
-		return "case"
+		return "case", 1
 	case *sql.Subscript:
-		return targetName(e.X)
+		return figureName(e.X)
 	case *sql.Field:
 		if e.Name != nil {
-			return e.Name.Name
+			return e.Name.Name, 2
 		}
 	case *sql.Collate:
-		return targetName(e.X)
+		return figureName(e.X)
 	case *sql.Exists:
-		return "exists"
+		return "exists", 2
 	case *sql.Array, *sql.ArrayQuery:
-		return "array"
+		return "array", 2
 	case *sql.Row:
-		return "row"
+		return "row", 2
 	case *sql.BoolLit:
-		return "bool"
+		return "bool", 1
 	case *sql.Subquery:
-		if s, ok := e.Query.Body.(*sql.Select); ok && len(s.Targets) == 1 {
+		if s, ok := e.Query.Body.(*sql.Select); ok && len(s.Targets) > 0 {
 			if s.Targets[0].Alias != nil {
-				return s.Targets[0].Alias.Name
+				return s.Targets[0].Alias.Name, 2
 			}
-			return targetName(s.Targets[0].Expr)
+			return figureName(s.Targets[0].Expr)
 		}
 	}
-	return "?column?"
+	return "?column?", 0
 }
 
 func typeLabel(t *sql.TypeName) string {

@@ -186,11 +186,7 @@ func castFunc(from, to *sqltype.Type, mode castMode) castFn {
 			if !isInt(to) {
 				return sqltype.Parse(to, string(b))
 			}
-			f, err := sqltype.Parse(sqltype.Float8, string(b))
-			if err != nil {
-				return f, err
-			}
-			return floatToInt(f.Float(), to)
+			return numericToInt(v, to)
 		}
 	case from == sqltype.Date && (to == sqltype.Timestamp || to == sqltype.Timestamptz):
 		return func(v value.Value) (value.Value, error) {
@@ -270,6 +266,19 @@ func floatToInt(f float64, t *sqltype.Type) (value.Value, error) {
 	return intRange(int64(r), t)
 }
 
+// numericToInt rounds half away from zero.
+func numericToInt(v value.Value, t *sqltype.Type) (value.Value, error) {
+	r, err := roundNumeric(v, "round", 0)
+	if err != nil {
+		return r, err
+	}
+	i, err := r.Decimal().Int64()
+	if err != nil {
+		return value.Value{}, dberr.New(dberr.NumericOutOfRange, "%s out of range", t.Name)
+	}
+	return intRange(i, t)
+}
+
 // toAgtype is the cast of another type to agtype.
 func toAgtype(from *sqltype.Type, mode castMode) castFn {
 	switch {
@@ -321,12 +330,7 @@ func fromAgtype(to *sqltype.Type, mode castMode) castFn {
 					return value.NewInt(int64(v.ID())), nil
 				}
 			case value.Numeric:
-				b := value.AppendNumeric(nil, v)
-				f, err := sqltype.Parse(sqltype.Float8, string(b))
-				if err != nil {
-					return f, err
-				}
-				return floatToInt(f.Float(), to)
+				return numericToInt(v, to)
 			}
 			return v, bad(v)
 		}

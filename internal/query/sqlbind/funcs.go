@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cockroachdb/apd/v3"
+
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/sql"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
@@ -36,11 +38,11 @@ var builtins = map[string]*Function{
 	}},
 	"substring": {Args: []*sqltype.Type{sqltype.Text, sqltype.Int4, sqltype.Int4}, Optional: 1, Result: sqltype.Text, Call: substring},
 	"position": {Args: []*sqltype.Type{sqltype.Text, sqltype.Text}, Result: sqltype.Int4, Call: func(a []value.Value) (value.Value, error) {
-		i := strings.Index(a[1].Str(), a[0].Str())
+		i := strings.Index(a[0].Str(), a[1].Str()) // position(x IN s) is the call position(s, x)
 		if i < 0 {
 			return value.NewInt(0), nil
 		}
-		return value.NewInt(int64(utf8.RuneCountInString(a[1].Str()[:i]) + 1)), nil
+		return value.NewInt(int64(utf8.RuneCountInString(a[0].Str()[:i]) + 1)), nil
 	}},
 	"concat": {Args: []*sqltype.Type{nil}, Variadic: true, NullIn: true, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
 		var b strings.Builder
@@ -131,9 +133,7 @@ var builtins = map[string]*Function{
 }
 
 func init() {
-	builtins["trim"], builtins["strpos"] = builtins["btrim"], &Function{Args: builtins["position"].Args, Result: sqltype.Int4, Call: func(a []value.Value) (value.Value, error) {
-		return builtins["position"].Call([]value.Value{a[1], a[0]})
-	}}
+	builtins["trim"], builtins["strpos"] = builtins["btrim"], builtins["position"]
 	builtins["char_length"], builtins["character_length"], builtins["substr"] = builtins["length"], builtins["length"], builtins["substring"]
 	delete(builtins, "pg_sleep") // the session's: it must end when the statement does
 }
@@ -210,9 +210,15 @@ func (b *binder) function(f *sql.Func, sc *scope) texpr {
 				return a[0], nil
 			}, l.e, r.e), t: l.t}
 		}
-	case "abs", "ceil", "ceiling", "floor", "round", "sign":
-		if len(args) == 1 {
+	case "abs", "ceil", "ceiling", "floor", "round", "sign", "trunc":
+		switch {
+		case len(args) == 1:
 			return b.mathFunc(f, name, args[0])
+		case len(args) == 2 && (name == "round" || name == "trunc"):
+			x, n := b.coerce(f.Args[0], args[0], sqltype.Numeric, implicit), b.coerce(f.Args[1], args[1], sqltype.Int4, implicit)
+			return texpr{e: b.call(name+" to digits", false, func(a []value.Value) (value.Value, error) {
+				return roundNumeric(a[0], name, max(-2000, min(2000, a[1].Int())))
+			}, x.e, n.e), t: sqltype.Numeric}
 		}
 	case "pg_typeof":
 		if len(args) == 1 {
@@ -302,14 +308,10 @@ func (b *binder) variadicSame(f *sql.Func, name string, args []texpr) texpr {
 		c.Else = xs[len(xs)-1]
 		return texpr{e: c, t: t}
 	}
-	want := 1
-	if name == "least" {
-		want = -1
-	}
 	return texpr{e: b.call(name, true, func(a []value.Value) (value.Value, error) {
 		var best value.Value
 		for _, v := range a {
-			if !v.IsNull() && (best.IsNull() || value.Compare(v, best) == want) {
+			if !v.IsNull() && (best.IsNull() || value.Compare(v, best) > 0 == (name == "greatest")) {
 				best = v
 			}
 		}
@@ -330,10 +332,9 @@ func (b *binder) mathFunc(f *sql.Func, name string, x texpr) texpr {
 		x = b.coerce(f, x, t, implicit)
 	}
 	if t == sqltype.Numeric {
-		t = sqltype.Float8
-		x = b.coerce(f, x, t, implicit)
+		return texpr{e: b.call(name+" numeric", false, func(a []value.Value) (value.Value, error) { return roundNumeric(a[0], name, 0) }, x.e), t: t}
 	}
-	apply := map[string]func(float64) float64{"abs": math.Abs, "ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor, "round": math.RoundToEven,
+	apply := map[string]func(float64) float64{"abs": math.Abs, "ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor, "round": math.RoundToEven, "trunc": math.Trunc,
 		"sign": func(f float64) float64 {
 			switch {
 			case f > 0:
@@ -360,6 +361,43 @@ func (b *binder) mathFunc(f *sql.Func, name string, x texpr) texpr {
 		}
 		return a[0], dberr.New(dberr.TypeError, "%s() takes a number, not a %s", name, expr.KindName(a[0].Kind()))
 	}, x.e), t: t}
+}
+
+// roundNumeric applies a function of one numeric; round is half away from zero, as PostgreSQL has it for numeric.
+func roundNumeric(v value.Value, name string, digits int64) (value.Value, error) {
+	d := v.Decimal()
+	if d.Form != apd.Finite {
+		return v, nil
+	}
+	var out apd.Decimal
+	ctx := *apd.BaseContext.WithPrecision(uint32(d.NumDigits()) + 4010)
+	switch name {
+	case "abs":
+		out.Abs(d)
+		return value.NewNumeric(&out), nil
+	case "sign":
+		return value.NewNumeric(apd.New(int64(d.Sign()), 0)), nil
+	case "ceil", "ceiling":
+		ctx.Rounding = apd.RoundCeiling
+	case "floor":
+		ctx.Rounding = apd.RoundFloor
+	case "trunc":
+		ctx.Rounding = apd.RoundDown
+	default:
+		ctx.Rounding = apd.RoundHalfUp // away from zero
+	}
+	if _, err := ctx.Quantize(&out, d, int32(-digits)); err != nil {
+		return v, dberr.New(dberr.NumericOutOfRange, "value overflows numeric format")
+	}
+	if out.Exponent > 0 { // round(1234, -2) is 1200, not 12E2
+		if _, err := ctx.Quantize(&out, &out, 0); err != nil {
+			return v, dberr.New(dberr.NumericOutOfRange, "value overflows numeric format")
+		}
+	}
+	if out.IsZero() {
+		out.Negative = false
+	}
+	return value.NewNumeric(&out), nil
 }
 
 // aggregate binds a call of an aggregate function.
