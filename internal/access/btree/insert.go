@@ -425,9 +425,10 @@ func (t *Tree) finish(ctx context.Context, crit *invariant.Crit, left *buffer.Fr
 	if parent == nil {
 		return nil // a new root was made
 	}
-	var buf [MaxKey + innerOverhead + 8]byte
-	it := appendSep(buf[:0], n.next(), sep)
-	return t.place(ctx, crit, parent, at+1, it, p, left)
+	s := newScratch()
+	defer scratches.Put(s)
+	s.item = appendSep(s.item[:0], n.next(), sep)
+	return t.place(ctx, crit, parent, at+1, s.item, p, left)
 }
 
 // lockParent finds the page that holds the downlink of left and latches it exclusively. If left is the root it makes a new one,

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
@@ -318,24 +319,10 @@ func (g *graphView) Ends(ctx context.Context, v store.View, rels []uint64, hints
 
 // types returns the relationship types to look at; none given means all that have relations.
 func (g *graphView) types(ctx context.Context, dst []*catalog.Label, types []schema.LabelID) ([]*catalog.Label, error) {
-	add := func(l *catalog.Label) error {
-		if l == nil || l.Entity != schema.Edge || l.Heap == nil || l.FilesGone() {
-			return nil
-		}
-		for _, x := range dst {
-			if x == l {
-				return nil
-			}
-		}
-		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
-			return err
-		}
-		dst = append(dst, l)
-		return nil
-	}
 	if len(types) == 0 {
 		for _, l := range g.g.Labels() {
-			if err := add(l); err != nil {
+			var err error
+			if dst, err = g.addType(ctx, dst, l); err != nil {
 				return nil, err
 			}
 		}
@@ -345,18 +332,30 @@ func (g *graphView) types(ctx context.Context, dst []*catalog.Label, types []sch
 		if id == schema.EdgeLabel || id == schema.NoLabel {
 			return g.types(ctx, dst, nil)
 		}
-		if err := add(g.g.Label(id)); err != nil {
+		var err error
+		if dst, err = g.addType(ctx, dst, g.g.Label(id)); err != nil {
 			return nil, err
 		}
 	}
 	return dst, nil
 }
 
+func (g *graphView) addType(ctx context.Context, dst []*catalog.Label, l *catalog.Label) ([]*catalog.Label, error) {
+	if l == nil || l.Entity != schema.Edge || l.Heap == nil || l.FilesGone() || slices.Contains(dst, l) {
+		return dst, nil
+	}
+	if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
+		return nil, err
+	}
+	return append(dst, l), nil
+}
+
 // expand walks the out and in indexes of the types for each row of a batch.
 type expand struct {
 	g        *graphView
 	v        store.View
-	src, dst []uint64 // dst is nil for Expand
+	src, dst []uint64
+	into     bool // dst holds the far ends
 	dir      store.Direction
 	types    []*catalog.Label
 	curs     []btree.Cursor // one for each type and direction, so that neighbours in a batch share leaves
@@ -369,28 +368,58 @@ type expand struct {
 }
 
 func (g *graphView) Expand(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
-	return g.expand(ctx, v, src, nil, dir, types)
+	x, err := g.expand(ctx, v, src, nil, dir, types)
+	return &edgeCursor{x}, err
 }
 
 func (g *graphView) ExpandInto(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
-	return g.expand(ctx, v, src, dst, dir, types)
+	if dst == nil {
+		dst = []uint64{}
+	}
+	x, err := g.expand(ctx, v, src, dst, dir, types)
+	return &edgeCursor{x}, err
+}
+
+// edgeCursor lends an expand to a caller, who may close it more than once.
+type edgeCursor struct{ x *expand }
+
+// Next fills out.
+func (c *edgeCursor) Next(ctx context.Context, max int, out *store.Edges) error {
+	if c.x == nil {
+		out.Reset()
+		return nil
+	}
+	return c.x.Next(ctx, max, out)
+}
+
+// Close ends the walk.
+func (c *edgeCursor) Close() {
+	if c.x != nil {
+		c.x.Close()
+		c.x = nil
+	}
 }
 
 func (g *graphView) expand(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (*expand, error) {
-	ls, err := g.types(ctx, nil, types)
+	x := g.spare.expand
+	if g.spare.expand = nil; x == nil {
+		x = new(expand)
+	}
+	ls, err := g.types(ctx, x.types[:0], types)
 	if err != nil {
 		return nil, err
 	}
-	x := &expand{g: g, v: v, dir: dir, types: ls}
-	x.src = append(x.src, src...)
-	if dst != nil {
-		x.dst = append(make([]uint64, 0, len(dst)), dst...)
-	}
+	x.g, x.v, x.dir, x.types = g, v, dir, ls
+	x.src, x.dst, x.into = append(x.src[:0], src...), append(x.dst[:0], dst...), dst != nil
+	x.row, x.step, x.n, x.at, x.started, x.closed = 0, 0, 0, 0, false, false
 	n := len(ls)
 	if dir == store.Both {
 		n *= 2
 	}
-	x.curs = make([]btree.Cursor, n)
+	if x.curs = x.curs[:cap(x.curs)]; len(x.curs) < n {
+		x.curs = append(x.curs, make([]btree.Cursor, n-len(x.curs))...)
+	}
+	x.curs = x.curs[:n]
 	for i := range x.curs {
 		l, in := x.side(i)
 		t := l.Out
@@ -417,11 +446,11 @@ func (x *expand) next(ctx context.Context) (c *btree.Cursor, more bool, err erro
 			c := &x.curs[x.step]
 			if !x.started {
 				id := x.src[x.row]
-				if id == 0 || x.dst != nil && x.dst[x.row] == 0 {
+				if id == 0 || x.into && x.dst[x.row] == 0 {
 					break
 				}
 				x.key = appendID(x.key[:0], id)
-				if x.dst != nil {
+				if x.into {
 					x.key = appendID(x.key, x.dst[x.row])
 				}
 				x.g.s.counters.IndexProbes++
@@ -504,7 +533,7 @@ func (x *expand) Next(ctx context.Context, max int, out *store.Edges) error {
 	return nil
 }
 
-// Close ends the walk.
+// Close ends the walk and keeps its memory for the next one.
 func (x *expand) Close() {
 	if x.closed {
 		return
@@ -513,6 +542,7 @@ func (x *expand) Close() {
 	for i := range x.curs {
 		x.curs[i].Close()
 	}
+	x.g.spare.expand = x
 }
 
 func (g *graphView) Degree(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID, out []int64) error {

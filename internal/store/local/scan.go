@@ -18,6 +18,7 @@ type nodeScan struct {
 	v      store.View
 	label  schema.LabelID
 	heaps  []*catalog.Label
+	at     int // which of them
 	scan   *heap.Scan
 	b      heap.Batch
 	lastID schema.LabelSetID // the set judged last
@@ -26,7 +27,11 @@ type nodeScan struct {
 }
 
 func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.LabelID) (store.HitCursor, error) {
-	c := &nodeScan{g: g, v: v, label: label}
+	c := g.spare.scan
+	if g.spare.scan = nil; c == nil {
+		c = new(nodeScan)
+	}
+	*c = nodeScan{g: g, v: v, label: label, heaps: c.heaps[:0], b: c.b}
 	if label == schema.NoLabel || label == schema.VertexLabel {
 		for _, l := range g.g.Labels() {
 			if l != nil && l.Entity == schema.Vertex && l.Heap != nil && !l.FilesGone() {
@@ -47,7 +52,7 @@ func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.La
 		}
 	}
 	g.s.counters.SeqScans += int64(len(c.heaps))
-	return c, nil
+	return &hitCursor{c}, nil
 }
 
 // Next fills out.
@@ -58,17 +63,17 @@ func (c *nodeScan) Next(ctx context.Context, max int, out *store.Hits) error {
 	}
 	for {
 		if c.scan == nil {
-			if len(c.heaps) == 0 {
+			if c.at == len(c.heaps) {
 				return nil
 			}
-			c.scan = c.heaps[0].Heap.Scan(snapOf(c.v), c.v.CID)
+			c.scan = c.heaps[c.at].Heap.Scan(snapOf(c.v), c.v.CID)
 		}
 		if err := c.scan.Next(ctx, max, &c.b); err != nil {
 			return err
 		}
 		if c.b.Len() == 0 {
 			c.scan = nil
-			c.heaps = c.heaps[1:]
+			c.at++
 			continue
 		}
 		c.g.s.counters.RowsRead += int64(c.b.Len())
@@ -85,7 +90,7 @@ func (c *nodeScan) Next(ctx context.Context, max int, out *store.Hits) error {
 				continue
 			}
 			id := rowID(row)
-			if err := c.g.foundIn(ctx, c.v, c.heaps[0], id, c.b.TID[i]); err != nil {
+			if err := c.g.foundIn(ctx, c.v, c.heaps[c.at], id, c.b.TID[i]); err != nil {
 				return err
 			}
 			out.Row, out.ID, out.Hint = append(out.Row, 0), append(out.ID, id), append(out.Hint, store.Hint(c.b.TID[i]))
@@ -108,8 +113,13 @@ func (c *nodeScan) has(id schema.LabelSetID) (bool, error) {
 	return c.lastOK, nil
 }
 
-// Close ends the scan.
-func (c *nodeScan) Close() { c.closed = true }
+// Close ends the scan and keeps its memory for the next one.
+func (c *nodeScan) Close() {
+	if !c.closed {
+		c.closed, c.scan = true, nil
+		c.g.spare.scan = c
+	}
+}
 
 // foundIn is found for a scan, whose reader holds nothing.
 func (g *graphView) foundIn(ctx context.Context, v store.View, l *catalog.Label, id uint64, root page.TID) error {

@@ -33,6 +33,7 @@ type seek struct {
 	n, at   int
 	closed  bool
 
+	cols       []vec.Column // copies of what was asked for
 	eq         []value.Value
 	lo, hi     value.Value
 	prefix     value.Value
@@ -52,12 +53,33 @@ type hit struct {
 	vals []value.Value
 }
 
-// cloneColumn keeps the rows of a column beyond the call.
-func cloneColumn(c *vec.Column) *vec.Column {
+// copyColumn keeps the rows of a column beyond the call.
+func copyColumn(dst, c *vec.Column) *vec.Column {
 	if c == nil {
 		return nil
 	}
-	return &vec.Column{Kinds: slices.Clone(c.Kinds), Words: slices.Clone(c.Words), Arena: slices.Clone(c.Arena)}
+	dst.Kinds, dst.Words, dst.Arena = append(dst.Kinds[:0], c.Kinds...), append(dst.Words[:0], c.Words...), append(dst.Arena[:0], c.Arena...)
+	return dst
+}
+
+// hitCursor lends a cursor to a caller, who may close it more than once.
+type hitCursor struct{ c store.HitCursor }
+
+// Next fills out.
+func (h *hitCursor) Next(ctx context.Context, max int, out *store.Hits) error {
+	if h.c == nil {
+		out.Reset()
+		return nil
+	}
+	return h.c.Next(ctx, max, out)
+}
+
+// Close ends the walk.
+func (h *hitCursor) Close() {
+	if h.c != nil {
+		h.c.Close()
+		h.c = nil
+	}
 }
 
 func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows int) (store.HitCursor, error) {
@@ -83,15 +105,30 @@ func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows i
 	if err != nil {
 		return nil, err
 	}
-	c := &seek{g: g, v: v, ask: s, rows: rows, ix: ix, long: long}
-	c.ask.Eq = make([]*vec.Column, len(s.Eq))
-	for i, col := range s.Eq {
-		c.ask.Eq[i] = cloneColumn(col)
+	c := g.spare.seek
+	if g.spare.seek = nil; c == nil {
+		c = new(seek)
 	}
-	c.ask.LowerVal, c.ask.UpperVal, c.ask.Prefix = cloneColumn(s.LowerVal), cloneColumn(s.UpperVal), cloneColumn(s.Prefix)
-	c.eq = make([]value.Value, len(s.Eq))
+	c.g, c.v, c.rows, c.ix, c.long = g, v, rows, ix, long
+	c.row, c.started, c.n, c.at, c.closed = 0, false, 0, 0, false
+	c.run, c.out, c.pend, c.pending = c.run[:0], 0, hit{}, false
+	eq := c.ask.Eq[:0]
+	c.ask = s
+	if n := len(s.Eq) + 3; cap(c.cols) < n {
+		c.cols = make([]vec.Column, n)
+	}
+	c.cols = c.cols[:cap(c.cols)]
+	for i, col := range s.Eq {
+		eq = append(eq, copyColumn(&c.cols[i+3], col))
+	}
+	c.ask.Eq = eq
+	c.ask.LowerVal, c.ask.UpperVal, c.ask.Prefix = copyColumn(&c.cols[0], s.LowerVal), copyColumn(&c.cols[1], s.UpperVal), copyColumn(&c.cols[2], s.Prefix)
+	if cap(c.eq) < len(s.Eq) {
+		c.eq = make([]value.Value, len(s.Eq))
+	}
+	c.eq = c.eq[:len(s.Eq)]
 	c.cur.Init(ix.Tree, btree.Options{Probe: rows > 1, Reverse: s.Descending})
-	return c, nil
+	return &hitCursor{c}, nil
 }
 
 // begin sets the range for the row; false if it finds nothing whatever there is.
@@ -419,10 +456,11 @@ func (c *seek) sortRun() {
 	})
 }
 
-// Close ends the probe.
+// Close ends the probe and keeps its memory for the next one.
 func (c *seek) Close() {
 	if !c.closed {
 		c.closed = true
 		c.cur.Close()
+		c.g.spare.seek = c
 	}
 }

@@ -259,6 +259,15 @@ type graphView struct {
 	shapes  []*shape
 	sets    []askedSet
 	r       reader
+	spare   spares
+}
+
+// spares are cursors that were closed, kept for their memory: MERGE opens some for every row.
+type spares struct {
+	expand *expand
+	seek   *seek
+	scan   *nodeScan
+	src    []uint64
 }
 
 // askedSet remembers the set of a list of labels for the statement.

@@ -888,10 +888,11 @@ func (g *graphView) detach(ctx context.Context, v store.View, cid uint32, list [
 	snap := snapOf(v)
 	for len(list) > 0 {
 		n := min(batch, len(list))
-		src := make([]uint64, n)
-		for i := range src {
-			src[i] = list[i].id
+		src := g.spare.src[:0]
+		for i := range n {
+			src = append(src, list[i].id)
 		}
+		g.spare.src = src
 		x, err := g.expand(ctx, v, src, nil, store.Both, nil)
 		if err != nil {
 			return err
