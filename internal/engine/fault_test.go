@@ -157,6 +157,7 @@ func TestFailingDisk(t *testing.T) { // A11
 				if err := c.tx.Commit(bg); err == nil {
 					t.Errorf("%s: a commit after the database stopped", what)
 				}
+				_ = c.tx.Rollback()
 			} else if err := c.tx.Rollback(); err != nil {
 				t.Errorf("%s: rollback: %v", what, err)
 			}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package hedgerow_test
+
+const raceDetector = false
