@@ -113,6 +113,9 @@ func runCases(t *testing.T, d *DB, perf bool) {
 		if !strings.Contains(c.ID, only) || c.Kind == "perf" && !perf {
 			continue
 		}
+		if d.Exec = (exec.Options{BatchSize: 7, Poison: true}); c.Kind == "perf" {
+			d.Exec = exec.Options{}
+		}
 		err := RunCase(d, c)
 		if err == ErrNotHere {
 			continue
