@@ -15,6 +15,15 @@ type MapBuilder struct {
 // NewMapBuilder returns an empty builder.
 func NewMapBuilder() *MapBuilder { return &MapBuilder{sorted: true} }
 
+// Size is the length of the map so far.
+func (b *MapBuilder) Size() int {
+	n := 0
+	for i, k := range b.keys {
+		n += len(k) + size(b.vals[i]) + 8
+	}
+	return n
+}
+
 // Reset empties the builder.
 func (b *MapBuilder) Reset() {
 	clear(b.keys)

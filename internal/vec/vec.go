@@ -134,3 +134,14 @@ func InBytes(k value.Kind) bool {
 	}
 	return true
 }
+
+// Held is Size without what is another column's.
+func (c *Column) Held() int {
+	switch c.shares {
+	case sameAll:
+		return 0
+	case sameArena:
+		return cap(c.Kinds) + 8*cap(c.Words)
+	}
+	return c.Size()
+}

@@ -227,6 +227,17 @@ func (x *run) make(node plan.Node) (operator, error) {
 		if err := x.child(&o.in, n.Child); err != nil {
 			return nil, err
 		}
+		if args, read := expr.AsRange(n.List); read != nil {
+			o.rng = &counting{read: read, cols: make([]vec.Column, len(args))}
+			for _, a := range args {
+				p, err := o.program(a)
+				if err != nil {
+					return nil, err
+				}
+				o.rng.args = append(o.rng.args, p)
+			}
+			return o, nil
+		}
 		var err error
 		o.list, err = o.program(n.List)
 		return o, err

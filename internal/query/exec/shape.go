@@ -161,6 +161,7 @@ type unwind struct {
 	in    input
 	n     *plan.Unwind
 	list  *expr.Program
+	rng   *counting // instead of list
 	batch *expr.Batch
 	val   vec.Column
 	row   int
@@ -187,7 +188,12 @@ func (o *unwind) next() (*expr.Batch, error) {
 			if err := o.sync(); err != nil {
 				return nil, err
 			}
-			if err := o.list.Eval(&o.env, b, nil, &o.val); err != nil {
+			if o.rng != nil {
+				err = o.rng.begin(&o.env, b)
+			} else {
+				err = o.list.Eval(&o.env, b, nil, &o.val)
+			}
+			if err != nil {
 				return nil, err
 			}
 			o.batch, o.row, o.elem = b, 0, 0
@@ -196,7 +202,15 @@ func (o *unwind) next() (*expr.Batch, error) {
 		o.out.start()
 		col := o.out.col(o.n.Var)
 		o.idx = o.idx[:0]
-		for o.row < o.batch.N && len(o.idx) < limit {
+		for o.rng != nil && o.row < o.batch.N && len(o.idx) < limit {
+			if i, ok := o.rng.next(o.row); ok {
+				col.AppendWord(value.Int, uint64(i))
+				o.idx = append(o.idx, uint16(o.row))
+			} else {
+				o.row++
+			}
+		}
+		for o.rng == nil && o.row < o.batch.N && len(o.idx) < limit {
 			v := o.val.Value(o.row)
 			switch {
 			case v.Kind() == value.List && o.elem < v.Len():
@@ -224,6 +238,51 @@ func (o *unwind) next() (*expr.Batch, error) {
 		o.out.b.N = len(o.idx)
 		return &o.out.b, o.mem.set(&o.x.mem, o.out.bytes()+int64(o.val.Size()+cap(col.Arena)))
 	}
+}
+
+// counting is the list of an UNWIND that is a call of range(): it is never made.
+type counting struct {
+	args []*expr.Program
+	read func(a []value.Value) (start, step int64, n uint64, err error)
+	cols []vec.Column
+	rows []countRow
+}
+
+type countRow struct {
+	at, step int64
+	left     uint64
+}
+
+func (r *counting) begin(env *expr.Env, b *expr.Batch) error {
+	for i, p := range r.args {
+		if err := p.Eval(env, b, nil, &r.cols[i]); err != nil {
+			return err
+		}
+	}
+	r.rows = r.rows[:0]
+	a := make([]value.Value, len(r.args))
+	for row := range b.N {
+		for i := range a {
+			a[i] = r.cols[i].Value(row)
+		}
+		var c countRow
+		var err error
+		if c.at, c.step, c.left, err = r.read(a); err != nil {
+			return err
+		}
+		r.rows = append(r.rows, c)
+	}
+	return nil
+}
+
+func (r *counting) next(row int) (int64, bool) {
+	c := &r.rows[row]
+	if c.left == 0 {
+		return 0, false
+	}
+	i := c.at
+	c.at, c.left = c.at+c.step, c.left-1 // the sum after the last one may wrap; nobody reads it
+	return i, true
 }
 
 // keepOr lists the slots that go on; without a list all that are filled.

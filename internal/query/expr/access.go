@@ -497,7 +497,7 @@ func (c *comp) slice(e *Slice) (evalFn, error) {
 			lb := &f.c.lb
 			lb.Reset()
 			for j := l; j < h; j++ {
-				lb.Add(list.At(int(j)))
+				f.c.add(list.At(int(j)))
 			}
 			out.Append(f.c.list())
 		}
@@ -521,7 +521,7 @@ func (c *comp) listLit(e *ListLit) (evalFn, error) {
 		for i := range count(b, sel) {
 			lb.Reset()
 			for _, col := range cols {
-				lb.Add(col.Value(i))
+				f.c.add(col.Value(i))
 			}
 			out.Append(f.c.list())
 		}
@@ -827,13 +827,13 @@ func (c *comp) makePath(e *MakePath) (evalFn, error) {
 				switch {
 				case v.Kind() == value.Node && (lb.Len()&1 == 0 || at == v.ID()):
 					if lb.Len()&1 == 0 {
-						lb.Add(v.Bare())
+						f.c.add(v.Bare())
 					}
 					at = v.ID()
 					return nil
 				case v.Kind() == value.Rel:
 					if lb.Len()&1 == 1 {
-						lb.Add(v.Bare())
+						f.c.add(v.Bare())
 						return nil
 					}
 				}

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/cockroachdb/apd/v3"
 
@@ -108,7 +108,8 @@ func (a *aggregator) Add(env *Env, groups []uint32, args []*vec.Column) error {
 	return a.charge(env)
 }
 
-func (a *aggregator) Results(env *Env, from, to int, out *vec.Column) error {
+func (a *aggregator) Results(env *Env, from, to int, out *vec.Column) (err error) {
+	defer stopped(&err)
 	for g := from; g < to; g++ {
 		if err := a.st.result(env, g, out); err != nil {
 			return err
@@ -631,10 +632,12 @@ func (s *collectStates) one(_ *Env, g uint32, args []value.Value) error {
 	return nil
 }
 
-func (s *collectStates) result(_ *Env, g int, out *vec.Column) error {
-	var lb value.ListBuilder
-	s.each(uint32(g), lb.Add)
-	out.Append(lb.List())
+func (s *collectStates) result(env *Env, g int, out *vec.Column) error {
+	c := call{env: env}
+	s.each(uint32(g), c.add)
+	v := c.list()
+	c.room(len(out.Arena) + len(v.Raw()) + c.lb.Size())
+	out.Append(v)
 	return nil
 }
 
@@ -681,15 +684,23 @@ func (s *percentileStates) one(_ *Env, g uint32, args []value.Value) error {
 	return nil
 }
 
-func (s *percentileStates) result(_ *Env, g int, out *vec.Column) error {
+func (s *percentileStates) result(env *Env, g int, out *vec.Column) error {
 	n := int(s.count[g])
 	if n == 0 {
 		out.AppendNull()
 		return nil
 	}
+	c := call{env: env}
+	c.room(24 * n)
 	vals := make([]value.Value, 0, n)
-	s.each(uint32(g), func(v value.Value) { vals = append(vals, v) })
-	sort.SliceStable(vals, func(i, j int) bool { return value.Compare(vals[i], vals[j]) < 0 })
+	s.each(uint32(g), func(v value.Value) {
+		c.walk(elemCost)
+		vals = append(vals, v)
+	})
+	slices.SortStableFunc(vals, func(x, y value.Value) int {
+		c.walk(elemCost)
+		return value.Compare(x, y)
+	})
 	p := s.p[g]
 	if s.cont {
 		at := p * float64(n-1)

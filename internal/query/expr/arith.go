@@ -81,6 +81,8 @@ func arithKernel(op Op, l, r child) evalFn {
 			if err != nil {
 				return nil, err
 			}
+			f.c.walk(len(v.Raw()))
+			f.c.room(len(v.Raw()) + len(out.Arena))
 			out.Append(v)
 		}
 		return out, nil
@@ -263,6 +265,7 @@ func arith(op Op, a, b value.Value, f *frame) (value.Value, error) {
 	case OpAdd, OpConcat:
 		switch {
 		case ka == value.String && kb == value.String:
+			f.c.room(len(a.Str()) + len(b.Str()))
 			f.c.buf = append(append(f.c.buf[:0], a.Str()...), b.Str()...)
 			return value.NewStringBytes(f.c.buf), nil
 		case ka == value.String && concatenates(kb) && op == OpAdd:
@@ -272,6 +275,7 @@ func arith(op Op, a, b value.Value, f *frame) (value.Value, error) {
 			f.c.buf = append(appendText(f.c.buf[:0], a), b.Str()...)
 			return value.NewStringBytes(f.c.buf), nil
 		case ka == value.Bytes && kb == value.Bytes:
+			f.c.room(len(a.Raw()) + len(b.Raw()))
 			f.c.buf = append(append(f.c.buf[:0], a.Raw()...), b.Raw()...)
 			return value.NewBytes(f.c.buf), nil
 		case ka == value.Map && kb == value.Map:
@@ -324,15 +328,14 @@ func concatenates(k value.Kind) bool {
 }
 
 func concatLists(a, b value.Value, f *frame) value.Value {
-	lb := &f.c.lb
-	lb.Reset()
+	f.c.lb.Reset()
 	for _, v := range [...]value.Value{a, b} {
 		if v.Kind() != value.List {
-			lb.Add(v)
+			f.c.add(v)
 			continue
 		}
 		for _, e := range v.All() {
-			lb.Add(e)
+			f.c.add(e)
 		}
 	}
 	return f.c.list()

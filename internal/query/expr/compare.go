@@ -386,17 +386,40 @@ func (c *comp) regex(l, r child) evalFn {
 				cur = &compiledRegex{src: strings.Clone(p), re: re}
 				f.any[state] = cur
 			}
-			out.AppendWord(value.Bool, boolWord(cur.re.MatchString(text(x, i))))
+			out.AppendWord(value.Bool, boolWord(cur.match(&f.c, text(x, i))))
 		}
 		return out, nil
 	}
 }
 
+// slowMatch is the length from which a text is matched a character at a time, so that it can be cancelled.
+const slowMatch = 1 << 20
+
+func (r *compiledRegex) match(c *call, s string) bool {
+	c.walk(len(s))
+	if len(s) < slowMatch {
+		return r.re.MatchString(s)
+	}
+	return r.re.MatchReader(&metered{c, strings.NewReader(s)})
+}
+
+// metered is a text that notes how much of it was read.
+type metered struct {
+	c *call
+	r *strings.Reader
+}
+
+func (m *metered) ReadRune() (rune, int, error) {
+	m.c.walk(8 * elemCost)
+	return m.r.ReadRune()
+}
+
 // in is x IN list for one row: true if some element equals x, else null if some comparison was null, else false. An empty list
 // holds nothing, not even null.
-func in(x, list value.Value) value.Tri {
+func in(c *call, x, list value.Value) value.Tri {
 	res := value.False
 	for _, e := range list.All() {
+		c.walk(elemCost)
 		switch value.Equal(x, e) {
 		case value.True:
 			return value.True
@@ -415,9 +438,14 @@ type member struct {
 	simple  bool
 }
 
-func newMember(list value.Value) *member {
-	m := &member{list: list, simple: true, buckets: make(map[uint64][]value.Value, list.Len())}
+// Size is the list and some 96 bytes for a bucket of one element.
+func (m *member) Size() int { return len(m.list.Raw()) + 96*len(m.buckets) }
+
+func newMember(c *call, list value.Value) *member {
+	c.room(96 * list.Len())
+	m := &member{list: list, simple: true, buckets: make(map[uint64][]value.Value, min(list.Len(), 1<<12))}
 	for _, e := range list.All() {
+		c.walk(8 * elemCost)
 		switch e.Kind() {
 		case value.Null:
 			m.hasNull = true
@@ -432,9 +460,9 @@ func newMember(list value.Value) *member {
 	return m
 }
 
-func (m *member) has(x value.Value) value.Tri {
+func (m *member) has(c *call, x value.Value) value.Tri {
 	if !m.simple || x.Kind() == value.List || x.Kind() == value.Map || x.IsNull() {
-		return in(x, m.list)
+		return in(c, x, m.list)
 	}
 	for _, e := range m.buckets[value.Hash(x)] {
 		if value.Equal(x, e) == value.True {
@@ -473,12 +501,12 @@ func (c *comp) inKernel(e *Binary, l, r child) evalFn {
 				m = nil
 			}
 			if m == nil && n >= tableFrom && list.Len() >= tableFrom {
-				m = newMember(list.Clone())
+				m = newMember(&f.c, list.Clone())
 				f.any[state] = m
 			}
 			if m != nil {
 				for i := range n {
-					appendTri(out, m.has(x.Value(i)))
+					appendTri(out, m.has(&f.c, x.Value(i)))
 				}
 				return out, nil
 			}
@@ -488,7 +516,7 @@ func (c *comp) inKernel(e *Binary, l, r child) evalFn {
 			case value.Null:
 				out.AppendNull()
 			case value.List:
-				appendTri(out, in(x.Value(i), y.Value(i)))
+				appendTri(out, in(&f.c, x.Value(i), y.Value(i)))
 			default:
 				return nil, typeError(y.Value(i), "a List")
 			}

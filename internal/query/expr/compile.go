@@ -37,6 +37,8 @@ type frame struct {
 	fetch []groupState
 	c     call
 	self  *Program
+
+	charged int // of held, against the statement's limit
 }
 
 func (p *Program) frame(env *Env) *frame {
@@ -57,11 +59,12 @@ const keepFrame = 1 << 20
 
 // release gives the frame back. One that grew beyond keepFrame is dropped, and its size held against the statement's limit.
 func (p *Program) release(f *frame, err error) error {
-	n := cap(f.c.buf) + cap(f.c.listBuf) + cap(f.c.mapBuf)
-	for i := range f.cols {
-		n += f.cols[i].Size()
-	}
+	n := f.held()
 	env := f.env
+	if f.charged != 0 {
+		_ = env.Mem.Grow(-int64(f.charged))
+		f.charged = 0
+	}
 	f.env, f.c.env = nil, nil
 	if n <= keepFrame {
 		p.frames.Put(f)
@@ -97,12 +100,24 @@ func (p *Program) Eval(env *Env, b *Batch, sel []uint16, out *vec.Column) error 
 		return err
 	}
 	f := p.frame(env)
+	return p.release(f, p.run(f, b, sel, out))
+}
+
+func (p *Program) run(f *frame, b *Batch, sel []uint16, out *vec.Column) (err error) {
+	defer stopped(&err)
 	c, err := p.eval(f, b, sel, out)
 	if err == nil && c != out {
+		f.c.room(len(c.Arena))
 		out.Reset()
 		out.AppendRows(c, nil)
 	}
-	return p.release(f, err)
+	return err
+}
+
+func (p *Program) runFilter(f *frame, b *Batch, sel, dst []uint16) (out []uint16, err error) {
+	out = dst
+	defer stopped(&err)
+	return p.filter(f, b, sel, dst)
 }
 
 // EvalRef is Eval that returns one of b's own columns instead of copying it where the expression is just that; scratch is used
@@ -120,7 +135,7 @@ func (p *Program) Filter(env *Env, b *Batch, sel []uint16, out []uint16) ([]uint
 		return out, err
 	}
 	f := p.frame(env)
-	out, err := p.filter(f, b, sel, out)
+	out, err := p.runFilter(f, b, sel, out)
 	return out, p.release(f, err)
 }
 
@@ -213,6 +228,12 @@ func (c *comp) compile(e Expr) (evalFn, error) {
 		col, err := fn(f, b, sel, out)
 		if err != nil {
 			return nil, locate(err, pos, end)
+		}
+		if large(col) {
+			if err := f.charge(); err != nil {
+				return nil, locate(err, pos, end)
+			}
+			f.c.walk(0)
 		}
 		return col, nil
 	}, nil

@@ -62,22 +62,26 @@ type call struct {
 	mapBuf  []byte
 	lb      value.ListBuilder
 	mb      value.MapBuilder
+	work    int // bytes since the last look at the cancel flag
 }
 
 // list ends the list in c.lb.
 func (c *call) list() value.Value {
+	c.room(2 * c.lb.Size()) // the list, and its copy in a column
 	c.listBuf = c.lb.Append(c.listBuf[:0])
 	return value.FromBytes(value.List, 0, c.listBuf)
 }
 
 // mapValue ends the map in c.mb.
 func (c *call) mapValue() value.Value {
+	c.room(2 * c.mb.Size())
 	c.mapBuf = c.mb.Append(c.mapBuf[:0])
 	return value.FromBytes(value.Map, 0, c.mapBuf)
 }
 
 // str keeps a text in the call's buffer.
 func (c *call) str(s string) value.Value {
+	c.room(len(s))
 	c.buf = append(c.buf[:0], s...)
 	return value.NewStringBytes(c.buf)
 }
@@ -227,11 +231,13 @@ func (c *comp) function(e *Func) (evalFn, error) {
 					continue rows
 				}
 				args[k] = col.Value(i)
+				f.c.walk(len(args[k].Raw()))
 			}
 			v, err := d.kernel(&f.c, args)
 			if err != nil {
 				return nil, err
 			}
+			f.c.room(len(v.Raw()) + len(out.Arena))
 			out.Append(v)
 		}
 		return out, nil

@@ -455,7 +455,7 @@ func TestInTable(t *testing.T) {
 			}
 			l := k(text).(*Const).V
 			for i := range b.N {
-				if want := in(b.Cols[c].Value(i), l).Value(); value.Compare(out.Value(i), want) != 0 {
+				if want := in(&call{env: &Env{}}, b.Cols[c].Value(i), l).Value(); value.Compare(out.Value(i), want) != 0 {
 					t.Fatalf("%s IN %s: %s", brief(b.Cols[c].Value(i)), text, brief(out.Value(i)))
 				}
 			}

@@ -94,7 +94,7 @@ func init() {
 					f.c.lb.Reset()
 					for k := range m.Len() {
 						key, _ := m.Entry(k)
-						f.c.lb.Add(value.NewString(key))
+						f.c.add(value.NewString(key))
 					}
 					out.Append(f.c.list())
 				}
@@ -141,7 +141,7 @@ func everyOther(fn string, from int) kernel {
 		c.lb.Reset()
 		for i, e := range a[0].All() {
 			if i&1 == from {
-				c.lb.Add(e)
+				c.add(e)
 			}
 		}
 		return c.list(), nil
@@ -275,7 +275,7 @@ func labelsOf(f *frame, n int, col *vec.Column, hints []store.Hint, out *vec.Col
 				} else {
 					f.c.lb.Reset()
 					for _, l := range set {
-						f.c.lb.Add(value.NewString(g.LabelName(l)))
+						f.c.add(value.NewString(g.LabelName(l)))
 					}
 					cached = f.c.lb.List()
 				}

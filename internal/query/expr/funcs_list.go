@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"unicode/utf8"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -42,7 +43,7 @@ func init() {
 				c.lb.Reset()
 				for i, e := range l.All() {
 					if i > 0 {
-						c.lb.Add(e)
+						c.add(e)
 					}
 				}
 				return c.list()
@@ -54,14 +55,18 @@ func init() {
 				case value.List:
 					c.lb.Reset()
 					for i := a[0].Len() - 1; i >= 0; i-- {
-						c.lb.Add(a[0].At(i))
+						c.add(a[0].At(i))
 					}
 					return c.list(), nil
 				case value.String:
-					r := []rune(a[0].Str())
+					s := a[0].Str()
+					c.room(len(s))
 					c.buf = c.buf[:0]
-					for i := len(r) - 1; i >= 0; i-- {
-						c.buf = append(c.buf, string(r[i])...)
+					for s != "" {
+						_, n := utf8.DecodeLastRuneInString(s)
+						c.buf = append(c.buf, s[len(s)-n:]...)
+						s = s[:len(s)-n]
+						c.walk(n)
 					}
 					return value.NewStringBytes(c.buf), nil
 				}
@@ -70,39 +75,60 @@ func init() {
 		&Def{Name: "range", AGE: "range", Category: "list", Description: "The integers from start to end, both included, by step.", Raises: true,
 			Sigs: sigs(sig(ListOf(TInt), TInt, TInt, TInt).opt(1)),
 			kernel: func(c *call, a []value.Value) (value.Value, error) {
-				for _, v := range a {
-					if v.Kind() != value.Int {
-						return value.Value{}, wantKind("range", v, "Integers")
-					}
-				}
-				start, end, step := a[0].Int(), a[1].Int(), int64(1)
-				if len(a) > 2 {
-					step = a[2].Int()
-				}
-				n, err := RangeLen(start, end, step)
+				start, step, n, err := rangeOf(a)
 				if err != nil {
 					return value.Value{}, err
 				}
 				if n > maxRange {
 					return value.Value{}, dberr.New(dberr.OutOfMemory, "range() would make a list of %d elements", n)
 				}
-				if c.env.Mem != nil && n > 1<<12 { // the list is charged by who keeps it; this is for the making
-					if err := c.env.Mem.Grow(int64(n) * 24); err != nil {
-						return value.Value{}, err
-					}
-					defer c.env.Mem.Grow(-int64(n) * 24)
-				}
 				c.lb.Reset()
 				for i := range int64(n) {
-					c.lb.Add(value.NewInt(start + i*step))
+					c.add(value.NewInt(start + i*step))
 				}
 				return c.list(), nil
 			}},
 	)
 }
 
-// RangeLen is the number of elements of range(start, end, step), so that UNWIND can count instead of making the list.
-func RangeLen(start, end, step int64) (uint64, error) {
+// rangeOf reads the arguments of range: the first element, the step and the number of elements.
+func rangeOf(a []value.Value) (start, step int64, n uint64, err error) {
+	for _, v := range a {
+		if v.Kind() != value.Int {
+			return 0, 0, 0, wantKind("range", v, "Integers")
+		}
+	}
+	step = 1
+	if len(a) > 2 {
+		step = a[2].Int()
+	}
+	n, err = rangeLen(a[0].Int(), a[1].Int(), step)
+	return a[0].Int(), step, n, err
+}
+
+// AsRange returns the arguments of an expression that is a call of range(), so that UNWIND can count instead of making the list, and a
+// function that reads their values: n elements from start on. Null arguments give none.
+func AsRange(e Expr) (args []Expr, read func(a []value.Value) (start, step int64, n uint64, err error)) {
+	call, ok := e.(*Func)
+	if !ok || call.Def.Name != "range" {
+		return nil, nil
+	}
+	pos, end := call.Span()
+	return call.Args, func(a []value.Value) (start, step int64, n uint64, err error) {
+		for _, v := range a {
+			if v.IsNull() {
+				return 0, 0, 0, nil
+			}
+		}
+		if start, step, n, err = rangeOf(a); err != nil {
+			err = locate(err, pos, end)
+		}
+		return start, step, n, err
+	}
+}
+
+// rangeLen is the number of elements of range(start, end, step).
+func rangeLen(start, end, step int64) (uint64, error) {
 	switch {
 	case step == 0:
 		return 0, numberOutOfRange("the step of range() must not be 0")

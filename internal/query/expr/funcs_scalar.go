@@ -110,15 +110,15 @@ func init() {
 					if a[0].Kind() != value.List {
 						return value.Value{}, wantKind(conv.name+"List", a[0], "a List")
 					}
-					var lb value.ListBuilder
+					c.lb.Reset()
 					for _, e := range a[0].All() {
 						v, ok, err := conv.f(c, e)
 						if !ok || err != nil {
 							v = value.Value{}
 						}
-						lb.Add(v)
+						c.add(v)
 					}
-					return lb.List(), nil
+					return c.list(), nil
 				}},
 		)
 	}

@@ -19,7 +19,10 @@ func init() {
 				if a[0].Kind() != value.String {
 					return value.Value{}, wantKind(name, a[0], "a String")
 				}
-				return c.str(f(a[0].Str())), nil
+				c.buf = c.buf[:0]
+				c.room(len(a[0].Str()))
+				c.pieces(a[0].Str(), func(part string) { c.buf = append(c.buf, f(part)...) })
+				return value.NewStringBytes(c.buf), nil
 			}}
 		if age {
 			d.AGE = name
@@ -73,6 +76,7 @@ func init() {
 				if !ok {
 					return value.Value{}, dberr.New(dberr.ArgumentError, "unknown normal form %s", brief(a[1])).WithToken("InvalidArgumentValue")
 				}
+				c.room(3 * len(a[0].Str()))
 				return c.str(form.String(a[0].Str())), nil
 			}},
 		&Def{Name: "left", AGE: "left", Category: "string", Description: "The first n characters of a string.", Sigs: sigs(sig(TString, TString, TInt)), Raises: true, NullIn: true,
@@ -124,7 +128,26 @@ func init() {
 				if a[1].Str() == "" {
 					return a[0], nil
 				}
-				return c.str(strings.ReplaceAll(a[0].Str(), a[1].Str(), a[2].Str())), nil
+				s, from, to := a[0].Str(), a[1].Str(), a[2].Str()
+				if len(s)+len(to) >= bigValue {
+					n := strings.Count(s, from)
+					if n > 0 && len(to) > MaxValue/n {
+						c.room(MaxValue + 1)
+					}
+					c.room(len(s) + n*(len(to)-len(from)))
+				}
+				c.buf = c.buf[:0]
+				for {
+					i := strings.Index(s, from)
+					if i < 0 {
+						break
+					}
+					c.buf = append(append(c.buf, s[:i]...), to...)
+					s = s[i+len(from):]
+					c.walk(elemCost + i + len(to))
+				}
+				c.buf = append(c.buf, s...)
+				return value.NewStringBytes(c.buf), nil
 			}},
 		&Def{Name: "split", AGE: "split", Category: "string", Description: "The parts of a string between delimiters.", Raises: true,
 			Sigs: sigs(sig(ListOf(TString), TString, Type{Kinds: TString.Kinds | TList.Kinds})),
@@ -157,11 +180,11 @@ func init() {
 func split(c *call, s string, seps []string) {
 	if len(seps) == 1 && seps[0] == "" {
 		if s == "" {
-			c.lb.Add(value.NewString(""))
+			c.add(value.NewString(""))
 		}
 		for s != "" {
 			_, w := utf8.DecodeRuneInString(s)
-			c.lb.Add(value.NewString(s[:w]))
+			c.add(value.NewString(s[:w]))
 			s = s[w:]
 		}
 		return
@@ -174,10 +197,10 @@ func split(c *call, s string, seps []string) {
 			}
 		}
 		if at < 0 {
-			c.lb.Add(value.NewString(s))
+			c.add(value.NewString(s))
 			return
 		}
-		c.lb.Add(value.NewString(s[:at]))
+		c.add(value.NewString(s[:at]))
 		s = s[at+w:]
 	}
 }

@@ -107,6 +107,7 @@ func (l *lambda) each(f *frame, b *Batch, sel []uint16, lists *vec.Column, do fu
 		}
 		row := rowOf(sel, i)
 		for _, e := range lists.Value(i).All() {
+			f.c.room(len(s.elem.Arena) + len(e.Raw()))
 			s.elem.Append(e)
 			s.own, s.rows = append(s.own, uint16(i)), append(s.rows, row)
 			if len(s.own) == vec.MaxRows {
@@ -160,6 +161,7 @@ func (c *comp) listComp(e *ListComp) (evalFn, error) {
 					out.AppendNull()
 					continue
 				}
+				f.c.room(2 * lb.Size())
 				f.c.buf = lb.Append(f.c.buf[:0])
 				out.AppendBytes(value.List, f.c.buf)
 				lb.Reset()
@@ -191,9 +193,9 @@ func (c *comp) listComp(e *ListComp) (evalFn, error) {
 				r := int(rowOf(keep, i))
 				finish(int(s.own[r]))
 				if e.Map != nil {
-					lb.Add(res.Value(i))
+					f.c.addTo(lb, res.Value(i))
 				} else {
-					lb.Add(res.Value(r))
+					f.c.addTo(lb, res.Value(r))
 				}
 			}
 			return nil
@@ -371,6 +373,8 @@ func (c *comp) reduce(e *Reduce) (evalFn, error) {
 			if err != nil {
 				return nil, err
 			}
+			f.c.room(len(res.Arena))
+			f.c.walk(len(res.Arena))
 			s.acc.Reset()
 			s.acc.AppendRows(res, nil)
 		}
