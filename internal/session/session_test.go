@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -511,6 +512,34 @@ func TestCopyFormats(t *testing.T) {
 	for _, bad := range []map[string]string{{"format": "xml"}, {"delimiter": "ab"}, {"nosuch": ""}, {"format": "binary", "header": "true"}} {
 		if _, err := NewCopyFormat(bad); err == nil {
 			t.Errorf("%v is taken", bad)
+		}
+	}
+}
+
+// TestSettingsReference holds docs/sql.md's table against the settings that there are. HEDGEROW_PRINT_SETTINGS=1 prints the table.
+func TestSettingsReference(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, name := range settingNames() {
+		d := settings[strings.ToLower(name)]
+		initial := d.show(d.initial)
+		if initial == "" {
+			initial = "–"
+		} else {
+			initial = "`" + initial + "`"
+		}
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s |", name, initial, d.help))
+	}
+	if os.Getenv("HEDGEROW_PRINT_SETTINGS") != "" {
+		fmt.Println(strings.Join(lines, "\n"))
+		return
+	}
+	for _, l := range lines {
+		if !strings.Contains(string(doc), l+"\n") {
+			t.Errorf("docs/sql.md lacks\n%s", l)
 		}
 	}
 }

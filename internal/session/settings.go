@@ -56,7 +56,7 @@ func init() {
 		{name: "idle_in_transaction_session_timeout", kind: durationSetting, initial: "0", help: "accepted; no effect yet"},
 		{name: "in_hot_standby", kind: internalSetting, initial: "off", help: "never"},
 		{name: "integer_datetimes", kind: internalSetting, initial: "on", help: "always"},
-		{name: "IntervalStyle", kind: enumSetting, initial: "postgres", enum: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}, help: "format of intervals"},
+		{name: "IntervalStyle", kind: enumSetting, initial: "postgres", enum: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}, help: "accepted; output is always postgres"},
 		{name: "is_superuser", kind: internalSetting, initial: "on", help: "whether the user may do everything"},
 		{name: "jit", kind: boolSetting, initial: "off", help: "accepted"},
 		{name: "lock_timeout", kind: durationSetting, initial: "0", help: "accepted; no effect yet: statement_timeout ends a wait"},
