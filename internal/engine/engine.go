@@ -108,13 +108,17 @@ func Open(ctx context.Context, o Options) (db *DB, err error) {
 	if err := db.fs.MkdirAll(db.dir); err != nil {
 		return nil, dberr.Wrap(dberr.IOError, err, "cannot make directory %s", db.dir)
 	}
+	// Before the lock: a directory that was named by mistake is left as it was.
+	if err := recovery.Refuse(db.fs, db.dir); err != nil {
+		return nil, err
+	}
 	if err := db.takeLock(); err != nil {
 		return nil, err
 	}
+	made := db // a return of nil clears db before the deferred function runs
 	defer func() {
 		if err != nil {
-			db.abandon()
-			db = nil
+			made.abandon()
 		}
 	}()
 	there, err := recovery.Exists(db.fs, db.dir)

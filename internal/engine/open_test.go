@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,6 +42,50 @@ func TestSecondOpenNamesTheHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	update(t, db, func(c *client) { c.begin(); c.node([]string{"A"}) })
+	closeDB(t, db)
+}
+
+// A directory of something else is refused and left as it was.
+func TestOpenRefusesAForeignDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := engine.Open(bg, engine.Options{Dir: dir, CacheBytes: 1 << 20})
+	wantCode(t, err, dberr.InvalidParameterValue)
+	if db != nil || !strings.Contains(err.Error(), "note.txt") {
+		t.Errorf("got %v, %v", db, err)
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 1 {
+		t.Errorf("the directory has %d files now", len(list))
+	}
+}
+
+// A database that cannot be opened gives its lock back.
+func TestOpenThatFailsUnlocks(t *testing.T) {
+	dir := t.TempDir()
+	o := engine.Options{Dir: dir, CacheBytes: 1 << 20}
+	db, err := engine.Open(bg, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeDB(t, db)
+	logs, moved := filepath.Join(dir, "wal"), filepath.Join(t.TempDir(), "wal")
+	if err := os.Rename(logs, moved); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second would find the lock of the first
+		_, err = engine.Open(bg, o)
+		if err == nil || dberr.Is(err, dberr.FileInUse) {
+			t.Fatalf("opened without its log: %v", err)
+		}
+	}
+	if err := os.Rename(moved, logs); err != nil {
+		t.Fatal(err)
+	}
+	if db, err = engine.Open(bg, o); err != nil {
+		t.Fatal(err)
+	}
 	closeDB(t, db)
 }
 

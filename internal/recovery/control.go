@@ -194,28 +194,12 @@ func Exists(fs vfs.FS, dir string) (bool, error) {
 	} else if !errors.Is(err, vfs.ErrNotExist) {
 		return false, wrapIO(err, "look at", dir)
 	}
-	list, err := fs.List(dir)
-	if errors.Is(err, vfs.ErrNotExist) {
-		return false, nil
-	}
+	making, foreign, err := contents(fs, dir)
 	if err != nil {
-		return false, wrapIO(err, "list", dir)
-	}
-	making, foreign := false, ""
-	for _, e := range list {
-		switch {
-		case e.Name == initDir:
-			making = true
-		case e.Name == "LOCK":
-		default:
-			foreign = e.Name
-		}
+		return false, err
 	}
 	if !making {
-		if foreign != "" {
-			return false, dberr.New(dberr.InvalidParameterValue, "directory %s is not empty and holds no database (it has %s)", dir, foreign)
-		}
-		return false, nil
+		return false, refusal(dir, foreign)
 	}
 	// .init stands, the control file does not: nothing here was ever acknowledged to anybody.
 	for _, s := range subdirs {
@@ -227,6 +211,47 @@ func Exists(fs vfs.FS, dir string) (bool, error) {
 		return false, wrapIO(err, "sync", dir)
 	}
 	return false, wrapIO(fs.RemoveAll(vfs.Join(dir, initDir)), "remove", vfs.Join(dir, initDir))
+}
+
+// Refuse returns an error if dir holds something that is no database. It changes nothing and needs no lock.
+func Refuse(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(vfs.Join(dir, controlName)); err == nil {
+		return nil
+	}
+	making, foreign, err := contents(fs, dir)
+	if err != nil || making {
+		return err
+	}
+	return refusal(dir, foreign)
+}
+
+// contents looks at what lies in dir: an unfinished database, or a file that belongs to none.
+func contents(fs vfs.FS, dir string) (making bool, foreign string, err error) {
+	list, err := fs.List(dir)
+	if errors.Is(err, vfs.ErrNotExist) {
+		return false, "", nil
+	}
+	if err != nil {
+		return false, "", wrapIO(err, "list", dir)
+	}
+	for _, e := range list {
+		switch e.Name {
+		case initDir, controlName: // controlName: another process finished it just now
+			making = true
+		case "LOCK":
+		default:
+			foreign = e.Name
+		}
+	}
+	return making, foreign, nil
+}
+
+func refusal(dir, foreign string) error {
+	if foreign == "" {
+		return nil
+	}
+	return dberr.New(dberr.InvalidParameterValue, "directory %s is not empty and holds no database (it has %s)", dir, foreign).
+		WithHint("Name the directory of a database, or one that does not exist yet.")
 }
 
 func wrapIO(err error, verb, name string) error {
