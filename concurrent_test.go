@@ -544,6 +544,50 @@ func TestConcurrentAnomalies(t *testing.T) { // A8
 	a.must(two.Commit(a.ctx))
 }
 
+// TestConcurrentQueue: two workers that take the same job do not both get it.
+func TestConcurrentQueue(t *testing.T) { // A9
+	a := newArena(t)
+	const jobs = 60
+	a.exec("UNWIND range(1, $n) AS i CREATE (:Job {i: i, open: true})", hedgerow.Params{"n": jobs})
+	var mu sync.Mutex
+	taken := map[int64]int{}
+	var missed int
+	all(8, func(w int) {
+		for {
+			rows, err := a.Query(a.ctx, "MATCH (j:Job {open: true}) WITH j LIMIT 1 SET j.open = false, j.by = $w RETURN j.i", hedgerow.Params{"w": w})
+			if err != nil {
+				a.Error(err)
+				return
+			}
+			got, err := hedgerow.Collect[int64](rows)
+			if err != nil {
+				a.Error(err)
+				return
+			}
+			mu.Lock()
+			for _, i := range got {
+				taken[i]++
+			}
+			if len(got) == 0 {
+				missed++
+			}
+			mu.Unlock()
+			if len(got) == 0 && a.int(a, "MATCH (j:Job {open: true}) RETURN count(j)", nil) == 0 {
+				return
+			}
+		}
+	})
+	for i, n := range taken {
+		if n != 1 {
+			t.Errorf("job %d was taken %d times", i, n)
+		}
+	}
+	if len(taken) != jobs {
+		t.Errorf("%d jobs were taken, want %d", len(taken), jobs)
+	}
+	t.Logf("%d times a worker came too late", missed)
+}
+
 // TestConcurrentTransfers: readers always find the same sum, in one statement or in several of one snapshot.
 func TestConcurrentTransfers(t *testing.T) { // A2, A3
 	a := newArena(t)

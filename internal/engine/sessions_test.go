@@ -170,7 +170,9 @@ func TestSavepoints(t *testing.T) {
 	c.must(c.finish())
 	c.must(c.tx.Release("s"))
 	c.must(c.commit())
-	wantCode(t, begin(t, db, store.ReadCommitted).tx.Release("s"), dberr.InvalidSavepoint)
+	none := begin(t, db, store.ReadCommitted)
+	wantCode(t, none.tx.Release("s"), dberr.InvalidSavepoint)
+	none.rollback()
 	clean(t, db)
 }
 
