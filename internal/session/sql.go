@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
@@ -216,6 +217,14 @@ func (c *queryCommand) inFailed() bool { return false }
 func (c *queryCommand) tag(n int64) string { return fmt.Sprintf("SELECT %d", n) }
 
 func (c *queryCommand) run(ctx context.Context, s *Session, args []value.Value) (rows, error) {
+	r, err := c.start(ctx, s, args, false)
+	if err != nil {
+		return nil, err // not a nil *cypherRows
+	}
+	return r, nil
+}
+
+func (c *queryCommand) start(ctx context.Context, s *Session, args []value.Value, profile bool) (*cypherRows, error) {
 	tx, err := s.need(ctx)
 	if err != nil {
 		return nil, err
@@ -229,7 +238,9 @@ func (c *queryCommand) run(ctx context.Context, s *Session, args []value.Value) 
 		stmt.Close()
 		return nil, err
 	}
-	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, s.execOptions(ctx, tx, c.bound.Query, false))
+	opt := s.execOptions(ctx, tx, c.bound.Query, false)
+	opt.Profile = profile
+	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, opt)
 	if err != nil {
 		stmt.Close()
 		return nil, err
@@ -255,6 +266,9 @@ func (r *cypherRows) drain() error {
 		if row == nil {
 			break
 		}
+		if err := r.fences.charge(row); err != nil {
+			return err
+		}
 		r.held = append(r.held, cloneRow(row))
 	}
 	r.holding = true
@@ -272,10 +286,28 @@ type fenceSet struct {
 	opened map[*callSource]int              // times that a reading call was opened
 	kept   map[*callSource][][]value.Value  // results of reading calls that are opened again and again, as in a subquery
 	tables map[*tableSource][][]value.Value // rows of catalog tables
+
+	bytes int64 // of rows held in memory
 }
 
-// maxKept bounds the rows that a reading call keeps for its next opening.
-const maxKept = 100_000
+// charge accounts a row that is held in memory until the statement ends.
+func (f *fenceSet) charge(row []value.Value) error {
+	f.bytes += 24
+	for _, v := range row {
+		f.bytes += 24 + int64(len(v.Raw()))
+	}
+	if limit := f.s.intSetting("hedgerow.mem_limit") << 10; f.bytes > limit {
+		return dberr.New(dberr.OutOfMemory, "the rows of a statement that writes take more than %d bytes", limit).
+			WithHint("Raise hedgerow.mem_limit, or let the statement return less.")
+	}
+	return nil
+}
+
+// maxKept and maxKeptBytes bound what a reading call keeps for its next opening.
+const (
+	maxKept      = 100_000
+	maxKeptBytes = 16 << 20
+)
 
 type fenceKey struct{}
 
@@ -318,6 +350,9 @@ func (f *fenceSet) fence(ctx context.Context, call *callSource, args []value.Val
 	for {
 		row, err := r.Next(ctx)
 		if row == nil || err != nil {
+			return err
+		}
+		if err := f.charge(row); err != nil {
 			return err
 		}
 		f.rows[call] = append(f.rows[call], cloneRow(row))
@@ -379,8 +414,9 @@ func (c *callSource) Open(ctx context.Context, args []value.Value) (plan.SourceR
 // keeping keeps the rows that it hands out; done is called if all were read.
 type keeping struct {
 	rows
-	held [][]value.Value
-	done func()
+	held  [][]value.Value
+	bytes int
+	done  func()
 }
 
 func (k *keeping) Next(ctx context.Context) ([]value.Value, error) {
@@ -390,9 +426,12 @@ func (k *keeping) Next(ctx context.Context) ([]value.Value, error) {
 	case row == nil:
 		k.done()
 		k.done = nil
-	case len(k.held) == maxKept:
+	case len(k.held) == maxKept || k.bytes > maxKeptBytes:
 		k.held, k.done = nil, nil
 	default:
+		for _, v := range row {
+			k.bytes += len(v.Raw())
+		}
 		k.held = append(k.held, cloneRow(row))
 	}
 	return row, err
@@ -588,24 +627,26 @@ func (c *explainCommand) run(ctx context.Context, s *Session, args []value.Value
 	if !ok {
 		return nil, dberr.New(dberr.FeatureNotSupported, "EXPLAIN of this statement is not supported yet")
 	}
+	var stats []plan.OpStats
+	began := time.Now()
 	if c.analyze {
-		r, err := q.run(ctx, s, args)
+		r, err := q.start(ctx, s, args, true)
 		if err != nil {
 			return nil, err
 		}
+		defer r.Close()
 		for {
 			row, err := r.Next(ctx)
 			if err != nil {
-				r.Close()
 				return nil, err
 			}
 			if row == nil {
 				break
 			}
 		}
-		r.Close()
+		stats = profileOf(r.cur)
 	}
-	text := q.bound.Query.Print(plan.PrintOptions{})
+	text := q.bound.Query.Print(plan.PrintOptions{Stats: stats})
 	tx, err := s.need(ctx)
 	if err != nil {
 		return nil, err
@@ -623,6 +664,9 @@ func (c *explainCommand) run(ctx context.Context, s *Session, args []value.Value
 		if err != nil {
 			return nil, call.shift(err)
 		}
+	}
+	if c.analyze {
+		text += fmt.Sprintf("Execution Time: %.3f ms\n", float64(time.Since(began).Microseconds())/1000)
 	}
 	return &fixed{data: planLines(text)}, nil
 }
@@ -868,30 +912,38 @@ func (u *utility) fetch(ctx context.Context, s *Session, b *sql.Fetch) (rows, er
 	if b.How != sql.FetchForward || b.Count < 0 {
 		return nil, dberr.New(dberr.FeatureNotSupported, "a cursor moves forward only").WithHint("Use FETCH NEXT, FETCH n or FETCH ALL.")
 	}
-	out := &fixed{}
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	defer p.Pause()
-	for int64(len(out.data))+u.n < b.Count {
-		row, err := p.Next(ctx)
-		if err != nil {
+	out := &fetched{p: p, left: b.Count}
+	if !b.Move {
+		return out, nil
+	}
+	defer out.Close()
+	for {
+		row, err := out.Next(ctx)
+		if err != nil || row == nil {
 			return nil, err
 		}
-		if row == nil {
-			break
-		}
-		if b.Move {
-			u.n++
-			continue
-		}
-		out.data = append(out.data, cloneRow(row))
+		u.n++
 	}
-	if b.Move {
+}
+
+// fetched is the part of a cursor's rows that one FETCH asks for.
+type fetched struct {
+	p    *Portal
+	left int64
+}
+
+func (f *fetched) Next(ctx context.Context) ([]value.Value, error) {
+	if f.left <= 0 {
 		return nil, nil
 	}
-	return out, nil
+	f.left--
+	return f.p.Next(ctx)
 }
+
+func (f *fetched) Close() { f.p.Pause() }
 
 func (s *Session) setTransaction(b *sql.SetTransaction) error {
 	if b.Session {
