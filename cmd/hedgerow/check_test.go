@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 	flipped, found := 0, 0
 	for _, path := range files {
 		b, err := os.ReadFile(path)
-		if err != nil || len(b) < 2*8192 {
+		if err != nil || len(b) < 2*8192 || strings.HasSuffix(path, "_fsm") { // a bad page of free space reads as empty (rules A7)
 			continue
 		}
 		for _, at := range []int{8192 + 40, len(b) - 4000} {

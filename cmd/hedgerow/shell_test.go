@@ -119,7 +119,7 @@ func shellCommands(t *testing.T, args ...string) {
 	}
 	for _, c := range [][2]string{{":nonsense", "there is no command :nonsense"}, {":param x", ":param takes"}, {":param x => 1 +", "42601"}, {":read /none", "no such file"}, {":format xml", "unknown format"},
 		{":set nonsense 1", "nonsense"}, {":import", ":import takes files"}, {":import /none.csv", "none.csv"}, {":sample x", "number of persons"}, {":use nowhere", "there is no graph nowhere"}, {":export x", ":export takes"},
-		{":begin\nCREATE (:Q);\n:import " + people, "transactions of its own"}, {"RETURN $missing", "missing"}} {
+		{":begin\nCREATE (:Q);\n:import " + people, "transactions of its own"}, {"RETURN $missing", "42P02"}} {
 		if code, _, errs := hedge(t, c[0]+"\n", append([]string{"shell"}, args...)...); code != 1 || !strings.Contains(errs, c[1]) {
 			t.Errorf("%s: exit %d, %q, want %q", c[0], code, errs, c[1])
 		}
@@ -141,7 +141,7 @@ func TestShellURL(t *testing.T) {
 		{"CREATE p = (:P {s: 'it''s \\\"q\\\" ä', d: date('2020-01-01'), f: 1.0})-[:R]->(:P) RETURN p", "", "42601", 1},
 		{`CREATE p = (:P {s: 'say "hi"\n', d: date('2020-01-01'), f: 1.0})-[:R]->(:P) RETURN p, 'x' AS s, null AS n`, "p,s,n\n\"<(:P {d: '2020-01-01', f: 1.0, s: 'say \"\"hi\"\"\n'})-[:R]->(:P)>\",x,\n", "", 0},
 		{"MATCH (p:P)\nRETURN q", "", "  RETURN q\n         ^", 1},
-		{"MATCH (p:Q) RETURN p", "p\n", "Did you mean `P`", 0},
+		{"MATCH (p:PP) RETURN p", "p\n", "there is no label `PP`", 0},
 		{":param a => 5\n:param b => 'x'\nRETURN $b AS b, $a + $a AS a, '$a' AS text // $a\n;", "b,a,text\nx,10,$a\n", "", 0},
 		{":param a => 5\nRETURN $a,\n nothing;", "", "   nothing\n   ^", 1},
 		{"RETURN 1 AS a; SELECT 2 AS b; RETURN 3 AS c", "a\n1\nb\n2\nc\n3\n", "", 0},

@@ -99,10 +99,37 @@ func (x *terminal) expect(want string) {
 	x.t.Fatalf("the terminal never shows %q; it shows\n%s", want, x.seen())
 }
 
+// send pastes text and presses control keys, each when the screen has come to rest.
 func (x *terminal) send(keys string) {
-	for _, k := range keys { // as typed, so that nothing is taken for a paste
-		x.f.WriteString(string(k))
-		time.Sleep(2 * time.Millisecond)
+	size := func() int {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.out.Len()
+	}
+	rest := func(n int) {
+		for end := time.Now().Add(500 * time.Millisecond); size() == n && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		for n = -1; n != size(); {
+			n = size()
+			time.Sleep(40 * time.Millisecond)
+		}
+	}
+	rest(-1)
+	for keys != "" {
+		k := strings.IndexFunc(keys, func(r rune) bool { return r < ' ' })
+		switch {
+		case k < 0:
+			k = len(keys)
+		case strings.HasPrefix(keys, "\x1b["):
+			k = 3
+		case k == 0:
+			k = 1
+		}
+		n := size()
+		x.f.WriteString(keys[:k])
+		keys = keys[k:]
+		rest(n)
 	}
 }
 
@@ -151,7 +178,6 @@ func TestTerminal(t *testing.T) {
 	x.send("RETURN 'dropped\x03")
 	x.expect("main> ")
 	x.send("UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a, b WHERE a + b < 0 RETURN count(*);\r")
-	time.Sleep(300 * time.Millisecond)
 	x.send("\x03")
 	x.expect("[57014]")
 	x.expect("main> ")

@@ -37,7 +37,9 @@ func (s *Shell) complete(line []rune, cursor int) readline.Completions {
 		for _, c := range commands {
 			list = append(list, c.names[0], c.help)
 		}
-		return readline.CompleteValuesDescribed(list...)
+		c := readline.CompleteValuesDescribed(list...)
+		c.PREFIX = string(line[:cursor])
+		return c
 	}
 	word := string(line[from:cursor])
 	var list []string
@@ -59,7 +61,9 @@ func (s *Shell) complete(line []rune, cursor int) readline.Completions {
 			}
 		}
 	}
-	return readline.CompleteValues(list...).NoSpace('(', ':', '.')
+	c := readline.CompleteValues(list...).NoSpace('(', ':', '.')
+	c.PREFIX = word // what is completed begins after a bracket or colon, not only after a space
+	return c
 }
 
 func hasPrefixFold(s, prefix string) bool {

@@ -75,8 +75,10 @@ func printTable(w io.Writer, r Rows, width int) (n int, err error) {
 			t.AppendRow(row)
 			rows++
 		}
-		if rows == 0 && n > 0 {
-			break
+		if rows == 0 {
+			if err := r.Close(); err != nil || n > 0 {
+				return n, err // an error shows no empty table
+			}
 		}
 		if width > 0 {
 			t.SetColumnConfigs(widths(cols, longest, width, limit))

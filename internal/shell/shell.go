@@ -151,7 +151,8 @@ func (s *Shell) Loop(ctx context.Context) error {
 	s.learn(ctx)
 	rl := readline.NewShell()
 	rl.Prompt.Primary(s.prompt)
-	rl.Prompt.Secondary(func() string { return strings.Repeat(" ", max(0, len(s.b.Graph())-1)) + "-> " })
+	rl.Prompt.Secondary(func() string { return strings.Repeat(" ", max(0, len(s.prompt())-3)) + "-> " })
+	rl.Config.Set("multiline-column", true) // without it the secondary prompt is not shown
 	rl.AcceptMultiline = func(line []rune) bool { return complete(string(line), s.o.Lang) }
 	rl.Completer = s.complete
 	if s.o.History != "" {
