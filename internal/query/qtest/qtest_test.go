@@ -2,6 +2,7 @@ package qtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"sort"
@@ -18,8 +19,17 @@ import (
 // part of the scenario's id.
 func TestTCK(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { tck(t, New(nil)) })
-	t.Run("engine", func(t *testing.T) { tck(t, On(engineStore(t))) })
+	t.Run("engine", func(t *testing.T) {
+		table := tck(t, On(engineStore(t)))
+		if *rewriteDocs {
+			if err := os.WriteFile("../../../docs/tck.md", []byte(table), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
+
+var rewriteDocs = flag.Bool("rewrite-docs", false, "write the result into docs/tck.md")
 
 // engineStore opens a storage engine whose files are in memory.
 func engineStore(t *testing.T) store.Store {
@@ -36,10 +46,8 @@ func engineStore(t *testing.T) store.Store {
 	return db.Store()
 }
 
-// tckLater tells the parts of the TCK that may fail: temporal functions are work of their own.
-func tckLater(file string) bool { return strings.HasPrefix(file, "expressions/temporal/") }
-
-func tck(t *testing.T, d *DB) {
+// tck runs the scenarios and returns the result as a table.
+func tck(t *testing.T, d *DB) string {
 	scenarios, err := LoadTCK(Shared(t, "tck/tck/features"))
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +68,7 @@ func tck(t *testing.T, d *DB) {
 		total[area]++
 		if err := RunScenario(d, graphs, s); err != nil {
 			failures = append(failures, fmt.Sprintf("%s\n      %v", s.ID(), err))
-			if !tckLater(s.File) {
-				t.Errorf("%s\n      %v", s.ID(), err)
-			}
+			t.Errorf("%s\n      %v", s.ID(), err)
 			continue
 		}
 		pass[area]++
@@ -78,18 +84,21 @@ func tck(t *testing.T, d *DB) {
 		p, n = p+pass[a], n+total[a]
 	}
 	t.Logf("%5d of %5d in all", p, n)
+	table := "# The openCypher TCK\n\nScenarios of the feature files at hand, outlines expanded, run in process over the storage engine: rows, side effects, and errors by type, detail and phase.\n" +
+		"Made by `go test ./internal/query/qtest -run TestTCK/engine -rewrite-docs`.\n\n| part | passed | of |\n|---|---:|---:|\n"
+	for _, a := range areas {
+		table += fmt.Sprintf("| %s | %d | %d |\n", a, pass[a], total[a])
+	}
+	table += fmt.Sprintf("| **all** | **%d** | **%d** |\n", p, n)
 	if report := os.Getenv("HEDGEROW_TCK_REPORT"); report != "" {
 		if err := os.WriteFile(report, []byte(strings.Join(failures, "\n")+"\n"), 0o666); err != nil {
 			t.Error(err)
 		}
 	}
+	return table
 }
 
-// caseAreas are the areas of the case file that have to pass.
-var caseAreas = map[string]bool{"match": true, "create": true, "set/remove": true, "delete": true, "merge": true, "unwind": true, "order by": true,
-	"null logic": true, "comparison": true}
-
-// later lists cases that need work of another issue, with the reason.
+// later lists the cases that need what is not built yet, with the reason.
 var later = map[string]string{
 	"csv-quotes-newlines-bom": "LOAD CSV is work of its own; `hedgerow load` reads CSV files",
 	"csv-merge-null-key":      "LOAD CSV is work of its own",
@@ -128,10 +137,8 @@ func runCases(t *testing.T, d *DB, perf bool) {
 			pass[c.Area]++
 		case known:
 			t.Logf("later: %s: %s", c.ID, why)
-		case caseAreas[c.Area]:
-			t.Errorf("%s (%s): %v", c.ID, c.Area, err)
 		default:
-			t.Logf("fails: %s (%s): %v", c.ID, c.Area, err)
+			t.Errorf("%s (%s): %v", c.ID, c.Area, err)
 		}
 	}
 	var areas []string
