@@ -15,7 +15,7 @@ import (
 
 // Options of a database. The zero value works, and so does a nil pointer.
 type Options struct {
-	CacheBytes int64        // memory of the page cache; zero means a quarter of the machine's, at most 4 GiB
+	CacheBytes int64        // memory of the page cache; zero means a quarter of the machine's, 64 MiB to 16 GiB
 	Graph      string       // graph of statements that name none; "" means "main"
 	WorkMem    int64        // bytes of a sort, hash table or spool before it goes to disk; zero means 16 MiB
 	Log        *slog.Logger // nil is silent
