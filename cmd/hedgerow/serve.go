@@ -55,7 +55,7 @@ With --auth trust anybody may connect, on loopback only. With --auth password th
 	fl.StringVar(&f.auth, "auth", "trust", "trust or password")
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "file of the TLS certificate (PEM)")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "file of its private key (PEM)")
-	fl.IntVar(&f.cacheMB, "cache-mb", 0, "page cache in MiB; 0 takes a quarter of the memory, at most 4096")
+	fl.IntVar(&f.cacheMB, "cache-mb", 0, "page cache in MiB; 0 takes a quarter of the memory, at most 16384")
 	fl.IntVar(&f.maxConns, "max-connections", 200, "PostgreSQL connections at a time")
 	fl.StringVar(&f.logLevel, "log", "info", "debug, info, warn or error")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-interval", 5*time.Minute, "time between checkpoints")
@@ -179,7 +179,8 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	select {
 	case <-ctx.Done():
-		log.Info("stopping")
+		log.Info("stopping; a second signal ends the process at once")
+		stop()
 	case err = <-failed:
 	}
 	for _, l := range []net.Listener{pgL, boltL, httpL} {
