@@ -33,7 +33,14 @@ func refuse(c net.Conn, log *slog.Logger) {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(5 * time.Second))
 	var head [20]byte
-	n, _ := io.ReadAtLeast(c, head[:], 4)
+	n, _ := io.ReadAtLeast(c, head[:], 8)
+	for range 2 { // libpq first asks for encryption, in two ways
+		if n != 8 || head[4] != 4 || head[5] != 0xD2 {
+			break
+		}
+		c.Write([]byte{'N'})
+		n, _ = io.ReadAtLeast(c, head[:], 8)
+	}
 	text := "The Bolt door is not open yet. Use the PostgreSQL or HTTP port.\n"
 	switch {
 	case n >= 4 && [4]byte(head[:4]) == magic:
@@ -45,5 +52,13 @@ func refuse(c net.Conn, log *slog.Logger) {
 		msg := "this port is for Bolt, which is not served yet; use the PostgreSQL port"
 		body := "SFATAL\x00VFATAL\x00C08P01\x00M" + msg + "\x00\x00"
 		c.Write(append([]byte{'E', 0, 0, byte((len(body) + 4) >> 8), byte(len(body) + 4)}, body...))
+	case n > 0:
+		io.WriteString(c, text)
 	}
+	// A socket closed with unread bytes is reset, and the answer may be lost.
+	if t, ok := c.(*net.TCPConn); ok {
+		t.CloseWrite()
+	}
+	c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	io.CopyN(io.Discard, c, 64<<10)
 }
