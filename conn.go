@@ -79,12 +79,7 @@ func (c *Conn) Run(ctx context.Context, text string, lang Language, params Param
 		return nil, publicError(err, text)
 	}
 	if r.portal.Wrote() && c.s.Status() == 'I' {
-		if err = r.buffer(ctx); err == nil {
-			err = c.s.EndImplicit(ctx)
-		} else {
-			c.s.Fail()
-		}
-		if err != nil {
+		if err := c.s.CommitBefore(ctx, r.portal); err != nil {
 			return nil, publicError(err, text)
 		}
 	}

@@ -114,12 +114,7 @@ func (db *DB) query(ctx context.Context, text string, lang session.Language, par
 		return nil, publicError(err, text)
 	}
 	if rows.portal.Wrote() { // C3: everything is done already, so that the commit need not wait for the reader
-		if err := rows.buffer(ctx); err == nil {
-			err = s.EndImplicit(ctx)
-		} else {
-			s.Fail()
-		}
-		if err != nil {
+		if err := s.CommitBefore(ctx, rows.portal); err != nil {
 			s.Close()
 			return nil, publicError(err, text)
 		}

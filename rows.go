@@ -77,8 +77,6 @@ type Rows struct {
 	portal  *session.Portal
 	names   []string
 	row     []value.Value
-	held    [][]value.Value // a result kept because its transaction is over
-	holding bool
 	err     error
 	closed  bool
 	end     func(ok bool) error
@@ -111,25 +109,6 @@ func start(ctx context.Context, s *session.Session, text string, lang session.La
 	return r, nil
 }
 
-// buffer reads the whole result, so that its transaction can end.
-func (r *Rows) buffer(ctx context.Context) error {
-	r.holding = true
-	for {
-		row, err := r.portal.Next(ctx)
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			return nil
-		}
-		kept := make([]value.Value, len(row))
-		for i, v := range row {
-			kept[i] = v.Clone()
-		}
-		r.held = append(r.held, kept)
-	}
-}
-
 // Columns returns the names of the columns; none if the statement has no result.
 func (r *Rows) Columns() []string { return r.names }
 
@@ -137,14 +116,6 @@ func (r *Rows) Columns() []string { return r.names }
 func (r *Rows) Next() bool {
 	if r.closed || r.err != nil {
 		return false
-	}
-	if r.holding {
-		if len(r.held) == 0 {
-			r.Close()
-			return false
-		}
-		r.row, r.held = r.held[0], r.held[1:]
-		return true
 	}
 	row, err := r.portal.Next(r.ctx)
 	if err != nil {

@@ -410,6 +410,8 @@ type cypherRows struct {
 	fences  *fenceSet
 	held    [][]value.Value // rows kept, once holding is set
 	holding bool
+
+	detached bool // the statement is closed; sum is what it did
 }
 
 func (r *cypherRows) pull() (err error) {
@@ -455,15 +457,14 @@ func (r *cypherRows) Close() {
 	if r.closed {
 		return
 	}
-	r.closed = true
-	if c := r.stmt.Counters(); c != nil {
-		r.sum = summaryOf(c)
+	if !r.detached {
+		r.sum = *r.summary()
 	}
+	r.closed = true
 	if r.cur != nil {
-		r.sum.PeakMemory = r.cur.PeakMemory()
 		r.cur.Close()
 	}
-	if !r.shared {
+	if !r.shared && !r.detached {
 		r.stmt.Close()
 	}
 }
@@ -477,14 +478,47 @@ type Summary struct {
 func summaryOf(c *store.Counters) Summary { return Summary{Counters: *c} }
 
 func (r *cypherRows) summary() *Summary {
-	if !r.closed {
-		sum := summaryOf(r.stmt.Counters())
+	if !r.closed && !r.detached {
+		var sum Summary
+		if c := r.stmt.Counters(); c != nil {
+			sum = summaryOf(c)
+		}
 		if r.cur != nil {
 			sum.PeakMemory = r.cur.PeakMemory()
 		}
 		return &sum
 	}
 	return &r.sum
+}
+
+// CommitBefore commits the implicit transaction of a statement that wrote while its rows are still to be read: they are bytes in a spool
+// by now, or in memory. On an error the portal is closed and nothing was committed.
+func (s *Session) CommitBefore(ctx context.Context, p *Portal) error {
+	if r, ok := p.rows.(*cypherRows); ok && !p.done {
+		if err := r.detach(); err != nil {
+			s.Fail()
+			return err
+		}
+	}
+	delete(s.portals, p.name)
+	err := s.EndImplicit(ctx)
+	if err != nil {
+		p.Close()
+	}
+	return err
+}
+
+// detach ends what ties a result to its transaction.
+func (r *cypherRows) detach() error {
+	if r.cur != nil && !r.holding && !r.cur.Detach() {
+		if err := r.drain(); err != nil {
+			return err
+		}
+	}
+	r.sum = *r.summary()
+	r.detached = true
+	r.stmt.Close()
+	return nil
 }
 
 // Wrote reports whether the statement may have changed something.

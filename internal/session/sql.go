@@ -266,8 +266,10 @@ func (r *cypherRows) drain() error {
 		if row == nil {
 			break
 		}
-		if err := r.fences.charge(row); err != nil {
-			return err
+		if r.fences != nil {
+			if err := r.fences.charge(row); err != nil {
+				return err
+			}
 		}
 		r.held = append(r.held, cloneRow(row))
 	}

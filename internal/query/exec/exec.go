@@ -355,6 +355,25 @@ func (c *Cursor) Close() {
 	c.x.mem.close()
 }
 
+// Detach lets go of everything but the rows of a statement that has been evaluated to its end, which are bytes by now: its
+// transaction may end while they are still being read. It reports whether the cursor could be detached.
+func (c *Cursor) Detach() bool {
+	if c.closed || c.err != nil || !c.res.full {
+		return false
+	}
+	if c.x.unwatch != nil {
+		c.x.unwatch()
+		c.x.unwatch = nil
+	}
+	for i := len(c.x.ops) - 1; i >= 0; i-- {
+		if c.x.ops[i] != operator(c.res) {
+			c.x.ops[i].close()
+		}
+	}
+	c.x.ops = []operator{c.res}
+	return true
+}
+
 // Counters returns what the statement cost so far.
 func (c *Cursor) Counters() *store.Counters { return c.x.stmt.Counters() }
 
