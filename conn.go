@@ -49,7 +49,7 @@ func (c *Conn) Set(name, v string) error { return publicError(c.s.Set(name, v, f
 // Cancel interrupts the running statement; it may be called from another goroutine.
 func (c *Conn) Cancel() { c.s.Cancel() }
 
-// Split cuts a text into its statements. The first token of each decides its language where it can: BEGIN, SET or SELECT is SQL, MATCH is Cypher;
+// Split cuts a text into its statements. The first words of each decide its language where they can: BEGIN, SET or SELECT is SQL, MATCH is Cypher;
 // lang decides the rest.
 func (c *Conn) Split(text string, lang Language) ([]string, error) {
 	parts, err := c.s.SplitAs(text, internalLanguage(lang))

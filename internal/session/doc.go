@@ -1,7 +1,7 @@
 // Package session is one client of a database: its transaction block, settings, prepared statements and portals.
 //
 // A door turns messages into calls here and prints what comes back; the embedded API, the shell and every server speak to the
-// same [Session]. Statements come as text in one of two languages, decided by the first token (rules D3).
+// same [Session]. Statements come as text in one of two languages, decided by the first words (rules D3).
 //
 // S1: one goroutine uses a session at a time; only [Session.Cancel] may be called from another.
 // S2: outside a block every statement runs in an implicit transaction that [Session.EndImplicit] commits. A statement's error rolls it back.

@@ -357,13 +357,26 @@ func TestLanguages(t *testing.T) {
 		"PROFILE RETURN 1": {Cypher, Cypher}, "EXPLAIN MATCH (n) RETURN n": {Cypher, Cypher}, "LOAD CSV FROM 'x' AS r RETURN r": {Cypher, Cypher},
 		"CREATE INDEX FOR (n:L) ON (n.x)": {Cypher, Cypher}, "CREATE INDEX i ON t (x)": {SQL, SQL}, "CREATE CONSTRAINT FOR (n:L) REQUIRE n.x IS UNIQUE": {Cypher, Cypher},
 		"SHOW INDEXES": {Cypher, Cypher}, "-- e\nMATCH (n) RETURN n": {Cypher, Cypher}, "USE g MATCH (n) RETURN n": {Cypher, Cypher}, "FOREACH (x IN [1] | CREATE (n))": {Cypher, Cypher},
-		"WITH 1 AS x RETURN x": {SQL, Cypher}, "CREATE (n)": {SQL, Cypher}, "MERGE (n:L)": {SQL, Cypher}, "DELETE n": {SQL, Cypher}, "CALL db.labels()": {SQL, Cypher},
+		"WITH 1 AS x RETURN x": {SQL, Cypher}, "CREATE (n)": {Cypher, Cypher}, "MERGE (n:L)": {Cypher, Cypher}, "create /* x */ (": {Cypher, Cypher},
+		"CREATE p = (:A)-[:R]->(:B)": {Cypher, Cypher}, "EXPLAIN CREATE (n)": {Cypher, Cypher}, "CREATE `p` = (n)": {Cypher, Cypher}, "MERGE p = (n)": {Cypher, Cypher},
+		"MERGE INTO t USING s ON true": {SQL, Cypher}, "CREATE": {SQL, Cypher}, "CREATE 'x": {SQL, Cypher}, "DELETE n": {SQL, Cypher}, "CALL db.labels()": {SQL, Cypher},
 		"DETACH DELETE n": {SQL, Cypher}, "DROP INDEX i": {SQL, Cypher}, "DROP TABLE t": {SQL, SQL}, "CREATE TABLE t (a int)": {SQL, SQL}, "nonsense": {SQL, Cypher},
 	} {
 		for i, def := range []Language{SQL, Cypher} {
 			if got := languageAt(text, def); got != want[i] {
 				t.Errorf("%s under %v: %v", text, def, got)
 			}
+		}
+	}
+}
+
+// TestHintOfLanguage: SQL's syntax errors say where Cypher would have been read.
+func TestHintOfLanguage(t *testing.T) {
+	s := open(t, database(t))
+	for text, want := range map[string]bool{"WITH 1 AS x RETURN x": true, "DETACH DELETE n": true, "CALL db.labels()": true, "DROP INDEX i": true, "SELECT 1 +": false, "nonsense": false} {
+		_, err := s.Prepare(context.Background(), Text{Text: text, Lang: SQL}, nil)
+		if e := dberr.As(err); e == nil || strings.Contains(e.Hint, "hedgerow.language") != want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

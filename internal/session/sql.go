@@ -23,7 +23,7 @@ import (
 func (s *Session) prepareSQL(ctx context.Context, text string, types []*sqltype.Type) (*Prepared, error) {
 	st, err := sql.Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, inCypher(text, err)
 	}
 	if s.failed {
 		switch st.Body.(type) {
@@ -33,7 +33,8 @@ func (s *Session) prepareSQL(ctx context.Context, text string, types []*sqltype.
 			return nil, err
 		}
 	}
-	return s.prepareBody(ctx, st, st.Body, types)
+	p, err := s.prepareBody(ctx, st, st.Body, types)
+	return p, inCypher(text, err)
 }
 
 // prepareBody prepares a statement or a part of one, such as what EXPLAIN explains.

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -135,6 +136,14 @@ func languageAt(text string, def Language) Language {
 		case "TABLE", "VIEW", "SCHEMA", "EXTENSION", "UNIQUE", "SEQUENCE", "TEMP", "TEMPORARY", "FUNCTION", "ROLE", "USER", "DATABASE", "TYPE":
 			return SQL
 		}
+		if cypher.PatternFollows(text, i+1) {
+			return Cypher // CREATE (n) and CREATE p = (n): SQL has nothing like it
+		}
+		return def
+	case "MERGE":
+		if cypher.PatternFollows(text, i+1) {
+			return Cypher
+		}
 		return def
 	case "DROP":
 		switch word(i + 1) {
@@ -144,12 +153,27 @@ func languageAt(text string, def Language) Language {
 			return SQL
 		}
 		return def
-	case "WITH", "MERGE", "DELETE", "CALL", "DETACH", "FINISH", "REMOVE":
-		return def
-	case "":
-		return def
 	}
-	return def
+	return def // WITH, DELETE, CALL, DETACH, FINISH, REMOVE and what begins neither language's statements
+}
+
+// inCypher adds to an error of SQL that the statement may be Cypher.
+func inCypher(text string, err error) error {
+	e := dberr.As(err)
+	if e == nil || e.Hint != "" || e.Code != dberr.Syntax && e.Code != dberr.FeatureNotSupported {
+		return err
+	}
+	var words [2]string
+	n := cypher.FirstWords(text, words[:])
+	if n == 0 {
+		return err
+	}
+	switch w := words[0]; {
+	case e.Code == dberr.FeatureNotSupported && w != "CALL" && !(w == "DROP" && words[1] == "INDEX"):
+	case slices.Contains([]string{"WITH", "CREATE", "MERGE", "DELETE", "DROP", "CALL", "DETACH", "FINISH", "REMOVE"}, w):
+		return e.WithHint("A statement that begins with %s is read as SQL here. SET hedgerow.language = cypher reads it as Cypher.", w)
+	}
+	return err
 }
 
 // cypherIndex tells Cypher's CREATE INDEX … FOR … from SQL's CREATE INDEX … ON.

@@ -55,6 +55,24 @@ func FirstWords(text string, words []string) int {
 	return len(words)
 }
 
+// PatternFollows reports whether a pattern stands behind the first n tokens of a text: a parenthesis, or a variable and an equals sign.
+func PatternFollows(text string, n int) bool {
+	s := Scanner{text: text}
+	var t Token
+	for range n + 1 {
+		var err error
+		if t, err = s.Next(); err != nil {
+			return false
+		}
+	}
+	if t.Kind == Name {
+		var err error
+		t, err = s.Next()
+		return err == nil && t.Kind == Eq
+	}
+	return t.Kind == LParen
+}
+
 // upper is strings.ToUpper for words that mostly are keywords, which need no memory then.
 func upper(s string) string {
 	if k := lookupKeyword(s); k != NotKeyword {
