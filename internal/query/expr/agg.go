@@ -530,7 +530,7 @@ func (s *extremes) one(_ *Env, g uint32, args []value.Value) error {
 	}
 	b := v.Raw()
 	off := s.words[g] >> 32
-	if uint32(len(b)) > s.caps[g] {
+	if s.caps[g] == 0 || uint32(len(b)) > s.caps[g] { // without a place of its own the word is not an offset
 		off = uint64(len(s.arena))
 		if off+uint64(len(b)) >= 1<<32 {
 			return dberr.New(dberr.OutOfMemory, "min() or max() over values of more than 4 GiB")

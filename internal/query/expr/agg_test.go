@@ -52,6 +52,7 @@ func TestAggregates(t *testing.T) {
 		{"sum", false, "[9223372036854775807, 1]", 0, "!NumericOutOfRange"}, {"sum", true, "[1, 1, 1.0, 2]", 0, "3"}, {"sum", false, "['a']", 0, "!TypeError"}, {"sum", false, "[0.1, 0.2, 0.3]", 0, "0.6"},
 		{"avg", false, "[]", 0, "null"}, {"avg", false, "[1, 2]", 0, "1.5"}, {"avg", false, "[9223372036854775807, 9223372036854775807]", 0, "9.223372036854776e+18"}, {"avg", true, "[1, 1, 4]", 0, "2.5"},
 		{"min", false, "[1, 'a', null, [1, 2], 0.2, 'b']", 0, "[1, 2]"}, {"max", false, "[1, 'a', null, [1, 2], 0.2, 'b']", 0, "1"}, {"min", false, "[null]", 0, "null"}, {"max", false, "['a', 'abc', 'ab', 'b']", 0, "'b'"},
+		{"min", false, "[9223372036854775807, '']", 0, "''"}, {"min", false, "[true, '', [], 1]", 0, "[]"}, {"max", false, "['', 9223372036854775807]", 0, "9223372036854775807"},
 		{"min", false, "['zz', 'y', 'xyz']", 0, "'xyz'"}, {"max", false, "[[1], [2], [2, 1]]", 0, "[2, 1]"}, {"collect", false, "[1, null, 'a', [2]]", 0, "[1, 'a', [2]]"}, {"collect", true, "[1, null, 1.0, 'a', 'a']", 0, "[1, 'a']"}, {"collect", false, "[]", 0, "[]"},
 		{"stDev", false, "[2, 4, 4, 4, 5, 5, 7, 9]", 0, "2.138089935299395"}, {"stDevP", false, "[2, 4, 4, 4, 5, 5, 7, 9]", 0, "2.0"}, {"stDev", false, "[1]", 0, "0.0"},
 		{"percentileCont", false, "[10.0, 20.0, 30.0]", 0.25, "15.0"}, {"percentileDisc", false, "[10.0, 20.0, 30.0]", 0.5, "20.0"}, {"percentileDisc", false, "[10, 20, 30]", 0, "10"}, {"percentileDisc", false, "[10, 20, 30]", 1, "30"},

@@ -270,7 +270,10 @@ func (c *seek) matches(ctx context.Context, id uint64, row []byte) (bool, error)
 }
 
 func within(a, b value.Value, inclusive bool) bool {
-	return value.Less(a, b) == value.True || inclusive && value.Equal(a, b) == value.True
+	if inclusive {
+		return value.LessEqual(a, b) == value.True // not "less or equal": equal durations are not ordered
+	}
+	return value.Less(a, b) == value.True
 }
 
 // next returns the next row that the view sees and that is asked for.

@@ -336,10 +336,7 @@ func (h *handle) seekRow(ix *index, v store.View, s *store.Seek, row int, out *s
 		}
 		if len(vals) > len(eq) {
 			n := vals[len(eq)]
-			if s.Lower.Present && value.Less(lo, n) != value.True && !(s.Lower.Inclusive && value.Equal(lo, n) == value.True) {
-				return true
-			}
-			if s.Upper.Present && value.Less(n, hi) != value.True && !(s.Upper.Inclusive && value.Equal(hi, n) == value.True) {
+			if s.Lower.Present && !within(lo, n, s.Lower.Inclusive) || s.Upper.Present && !within(n, hi, s.Upper.Inclusive) {
 				return true
 			}
 			if s.Prefix != nil && (n.Kind() != value.String || !strings.HasPrefix(n.Str(), pre.Str())) {
@@ -364,3 +361,10 @@ func (c *seek) Next(_ context.Context, max int, out *store.Hits) error {
 }
 
 func (c *seek) Close() {}
+
+func within(a, b value.Value, inclusive bool) bool {
+	if inclusive {
+		return value.LessEqual(a, b) == value.True
+	}
+	return value.Less(a, b) == value.True
+}
