@@ -126,6 +126,9 @@ func at(s int) string {
 	return epoch.Add(time.Duration(s) * time.Second).Format("2006-01-02T15:04:05Z")
 }
 
+// ada is the person whom the questions are about: well connected, of many interests, in the largest city, so that there is something to find.
+const ada = 0
+
 const span = 1000 * 24 * 3600 // seconds that the network has existed
 
 // Generate writes a network of so many persons into a directory.
@@ -147,6 +150,8 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 		city[i] = int(math.Floor(math.Pow(rnd.Float64(), 1.5) * float64(len(cities))))
 		joined[i] = rnd.IntN(span / 2)
 	}
+	city[ada] = 0
+	city[0] = 0 // the largest: questions are asked about the first person
 	g.file(true, "City", "city.csv", "id|name|country", func(w *writer) {
 		for i, c := range cities {
 			w.row(id(i), c.name, c.country)
@@ -267,7 +272,11 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 	})
 	g.file(false, "HAS_INTEREST", "has_interest.csv", "Person.id|Tag.id", func(w *writer) {
 		for i := range persons {
-			for _, t := range distinct(rnd, 2+rnd.IntN(4), tags) {
+			k := 2 + rnd.IntN(4)
+			if i == 0 {
+				k = 12 // questions are asked about her
+			}
+			for _, t := range distinct(rnd, k, tags) {
 				w.row(id(i), id(t))
 			}
 		}
@@ -329,6 +338,9 @@ func (g *generator) friendships(persons int, city []int) [][2]int {
 	var out [][2]int
 	for pos, p := range order {
 		want := int(2.6 / math.Pow(1-rnd.Float64()*0.9995, 0.5))
+		if p == ada {
+			want = max(want, 14)
+		}
 		if p == 0 {
 			want = max(want, 14) // questions are asked about her
 		}
