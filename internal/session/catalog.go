@@ -217,7 +217,8 @@ func init() {
 			}},
 		"pg_type": {"pg_catalog", cols("oid", sqltype.OID, "typname", sqltype.Name, "typnamespace", sqltype.OID, "typowner", sqltype.OID, "typlen", sqltype.Int2, "typbyval", sqltype.Bool,
 			"typtype", sqltype.Char, "typcategory", sqltype.Char, "typispreferred", sqltype.Bool, "typisdefined", sqltype.Bool, "typdelim", sqltype.Char, "typrelid", sqltype.OID,
-			"typelem", sqltype.OID, "typarray", sqltype.OID, "typinput", sqltype.Regproc, "typoutput", sqltype.Regproc, "typreceive", sqltype.Regproc, "typsend", sqltype.Regproc, "typnotnull", sqltype.Bool, "typbasetype", sqltype.OID, "typtypmod", sqltype.Int4),
+			"typelem", sqltype.OID, "typarray", sqltype.OID, "typinput", sqltype.Regproc, "typoutput", sqltype.Regproc, "typreceive", sqltype.Regproc, "typsend", sqltype.Regproc, "typcollation", sqltype.OID, "typndims", sqltype.Int4, "typdefault", T, "typacl", sqltype.TextArray,
+			"typnotnull", sqltype.Bool, "typbasetype", sqltype.OID, "typtypmod", sqltype.Int4),
 			func(context.Context, *Session, store.Tx, store.Stmt) (out [][]value.Value, err error) {
 				for _, t := range sqltype.All {
 					ns, elem, array, kind := int64(oidPgCatalog), int64(0), int64(0), "b"
@@ -239,12 +240,15 @@ func init() {
 					}
 					out = append(out, []value.Value{num(int64(t.OID)), text(t.Internal), num(ns), num(oidOwner), num(int64(t.Len)), flag(t.Len > 0 && t.Len <= 8),
 						text(kind), text(string(t.Category)), flag(false), flag(true), text(","), num(0), num(elem), num(array),
-						text(in + "in"), text(in + "out"), text(in + "recv"), text(in + "send"), flag(false), num(0), num(-1)})
+						text(in + "in"), text(in + "out"), text(in + "recv"), text(in + "send"), num(0), num(0), {}, {}, flag(false), num(0), num(-1)})
 				}
 				return out, nil
 			}},
 		"pg_class": {"pg_catalog", cols("oid", sqltype.OID, "relname", sqltype.Name, "relnamespace", sqltype.OID, "reltype", sqltype.OID, "relowner", sqltype.OID, "relam", sqltype.OID,
-			"relpages", sqltype.Int4, "reltuples", sqltype.Float4, "relhasindex", sqltype.Bool, "relkind", sqltype.Char, "relnatts", sqltype.Int2, "relpersistence", sqltype.Char, "relispartition", sqltype.Bool),
+			"relpages", sqltype.Int4, "reltuples", sqltype.Float4, "relhasindex", sqltype.Bool, "relkind", sqltype.Char, "relnatts", sqltype.Int2, "relpersistence", sqltype.Char, "relispartition", sqltype.Bool,
+			"relchecks", sqltype.Int2, "relhasrules", sqltype.Bool, "relhastriggers", sqltype.Bool, "relrowsecurity", sqltype.Bool, "relforcerowsecurity", sqltype.Bool,
+			"reltablespace", sqltype.OID, "reloftype", sqltype.OID, "relreplident", sqltype.Char, "reltoastrelid", sqltype.OID, "relacl", sqltype.TextArray,
+			"reloptions", sqltype.TextArray, "relpartbound", T, "relhassubclass", sqltype.Bool),
 			func(ctx context.Context, _ *Session, tx store.Tx, stmt store.Stmt) (out [][]value.Value, err error) {
 				err = eachGraph(ctx, tx, stmt, func(g schema.Graph, labels []schema.Label) {
 					sg, gerr := stmt.Graph(ctx, g.Name)
@@ -257,18 +261,21 @@ func init() {
 							n, atts = sg.RelCount(l.ID), 4
 						}
 						out = append(out, []value.Value{num(labelOID(g, l)), text(l.Name), num(graphOID(g)), num(0), num(oidOwner), num(2), num(0),
-							value.NewFloat(n), flag(true), text("r"), num(atts), text("p"), flag(false)})
+							value.NewFloat(n), flag(true), text("r"), num(atts), text("p"), flag(false),
+							num(0), flag(false), flag(false), flag(false), flag(false), num(0), num(0), text("d"), num(0), {}, {}, {}, flag(false)})
 					}
 				})
 				return out, err
 			}},
 		"pg_database": {"pg_catalog", cols("oid", sqltype.OID, "datname", sqltype.Name, "datdba", sqltype.OID, "encoding", sqltype.Int4, "datistemplate", sqltype.Bool, "datallowconn", sqltype.Bool,
-			"datcollate", T, "datctype", T),
+			"datcollate", T, "datctype", T, "daticulocale", T, "datlocprovider", sqltype.Char, "datacl", sqltype.TextArray, "datconnlimit", sqltype.Int4, "dattablespace", sqltype.OID),
 			func(_ context.Context, s *Session, _ store.Tx, _ store.Stmt) ([][]value.Value, error) {
-				return [][]value.Value{{num(5), text(s.client.Database), num(oidOwner), num(6), flag(false), flag(true), text("C"), text("C")}}, nil
+				return [][]value.Value{{num(5), text(s.client.Database), num(oidOwner), num(6), flag(false), flag(true), text("C"), text("C"), {}, text("c"), {}, num(-1), num(0)}}, nil
 			}},
-		"pg_roles": {"pg_catalog", cols("oid", sqltype.OID, "rolname", sqltype.Name, "rolsuper", sqltype.Bool, "rolcanlogin", sqltype.Bool), rolesTable},
-		"pg_user":  {"pg_catalog", cols("usesysid", sqltype.OID, "usename", sqltype.Name, "usesuper", sqltype.Bool, "usecanlogin", sqltype.Bool), rolesTable},
+		"pg_roles": {"pg_catalog", cols("oid", sqltype.OID, "rolname", sqltype.Name, "rolsuper", sqltype.Bool, "rolcanlogin", sqltype.Bool,
+			"rolinherit", sqltype.Bool, "rolcreaterole", sqltype.Bool, "rolcreatedb", sqltype.Bool, "rolconnlimit", sqltype.Int4, "rolvaliduntil", sqltype.Timestamptz,
+			"rolreplication", sqltype.Bool, "rolbypassrls", sqltype.Bool), rolesTable},
+		"pg_user": {"pg_catalog", cols("usesysid", sqltype.OID, "usename", sqltype.Name, "usesuper", sqltype.Bool, "usecanlogin", sqltype.Bool), rolesTable},
 		"pg_extension": {"pg_catalog", cols("oid", sqltype.OID, "extname", sqltype.Name, "extowner", sqltype.OID, "extnamespace", sqltype.OID, "extrelocatable", sqltype.Bool, "extversion", T),
 			func(context.Context, *Session, store.Tx, store.Stmt) ([][]value.Value, error) {
 				return [][]value.Value{
@@ -310,7 +317,7 @@ func init() {
 }
 
 func rolesTable(_ context.Context, s *Session, _ store.Tx, _ store.Stmt) ([][]value.Value, error) {
-	return [][]value.Value{{num(oidOwner), text(s.client.User), flag(true), flag(true)}}, nil
+	return [][]value.Value{{num(oidOwner), text(s.client.User), flag(true), flag(true), flag(true), flag(true), flag(true), num(-1), {}, flag(false), flag(true)}}, nil
 }
 
 func quoteIdent(s string) string {
@@ -459,12 +466,20 @@ func (c *catalog) Function(schemaName, name string) *sqlbind.Function {
 			return text(""), nil
 		}}
 	case "format_type":
-		return &sqlbind.Function{Args: []*sqltype.Type{sqltype.OID, sqltype.Int4}, Result: sqltype.Text, Call: func(a []value.Value) (value.Value, error) {
+		return &sqlbind.Function{Args: []*sqltype.Type{sqltype.OID, sqltype.Int4}, Result: sqltype.Text, NullIn: true, Call: func(a []value.Value) (value.Value, error) {
+			if a[0].IsNull() {
+				return value.Value{}, nil
+			}
 			if t := sqltype.ByOID(uint32(a[0].Int())); t != nil {
 				return text(t.Name), nil
 			}
 			return text("???"), nil
 		}}
+	case "pg_get_expr", "pg_get_indexdef", "pg_get_constraintdef", "pg_get_triggerdef", "pg_get_function_result", "pg_get_function_arguments", "pg_get_functiondef",
+		"pg_get_viewdef", "pg_get_statisticsobjdef_columns", "pg_get_partkeydef":
+		return &sqlbind.Function{Args: []*sqltype.Type{nil, nil, nil}, Optional: 2, Result: sqltype.Text, NullIn: true, Call: func([]value.Value) (value.Value, error) { return value.Value{}, nil }}
+	case "pg_relation_is_publishable":
+		return &sqlbind.Function{Args: []*sqltype.Type{nil}, Result: sqltype.Bool, Call: func([]value.Value) (value.Value, error) { return flag(false), nil }}
 	case "pg_get_userbyid":
 		return &sqlbind.Function{Args: []*sqltype.Type{sqltype.OID}, Result: sqltype.Name, Call: func([]value.Value) (value.Value, error) { return text(s.client.User), nil }}
 	case "pg_table_is_visible", "pg_type_is_visible", "pg_function_is_visible":

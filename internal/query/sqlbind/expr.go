@@ -487,26 +487,88 @@ func graft(n plan.Node, arg *plan.Argument) plan.Node {
 		return n
 	case *plan.CartesianProduct:
 		// Only the left branch carries the outer row; the right one must not need it.
-		if n.Left = child(n.Left); n.Left == nil {
+		if n.Left = child(n.Left); n.Left == nil || readsAny(n.Right, arg.Args) {
 			return nil
 		}
 		return n
 	case *plan.HashJoin:
-		if n.Left = child(n.Left); n.Left == nil {
+		if n.Left = child(n.Left); n.Left == nil || readsAny(n.Right, arg.Args) {
 			return nil
 		}
+		n.Left.Info().Out = nil // the outer row goes on
 		return n
 	case *plan.LoopJoin:
 		if n.Kind == plan.LoopRight || n.Kind == plan.LoopFull {
 			return nil
 		}
-		if n.Left = child(n.Left); n.Left == nil {
+		if n.Left = child(n.Left); n.Left == nil || readsAny(n.Right, arg.Args) {
 			return nil
 		}
 		n.Left.Info().Out = nil
 		return n
 	}
 	return nil
+}
+
+// readsAny reports whether a plan reads one of the slots, which it does not fill itself.
+func readsAny(n plan.Node, slots []plan.Slot) bool {
+	found := false
+	look := func(es ...expr.Expr) {
+		for _, e := range es {
+			if e == nil {
+				continue
+			}
+			expr.Walk(e, func(x expr.Expr) bool {
+				switch x := x.(type) {
+				case *expr.Col:
+					found = found || slices.Contains(slots, x.Slot)
+				case *expr.Subplan:
+					for _, s := range x.Free {
+						found = found || slices.Contains(slots, s)
+					}
+				}
+				return true
+			})
+		}
+	}
+	items := func(list []plan.Item) {
+		for _, it := range list {
+			look(it.Expr)
+		}
+	}
+	switch n := n.(type) {
+	case *plan.External:
+		look(n.Args...)
+	case *plan.Filter:
+		look(n.Preds...)
+	case *plan.Project:
+		items(n.Items)
+	case *plan.Distinct:
+		items(n.Keys)
+	case *plan.Aggregate:
+		items(n.Keys)
+		for _, a := range n.Aggs {
+			look(a.Call)
+		}
+	case *plan.Limit:
+		look(n.Count)
+	case *plan.Skip:
+		look(n.Count)
+	case *plan.HashJoin:
+		for _, k := range n.Keys {
+			look(k.Left, k.Right)
+		}
+	case *plan.LoopJoin:
+		look(n.Pred)
+	case *plan.Values:
+		for _, row := range n.Rows {
+			look(row...)
+		}
+	}
+	for _, c := range n.Children() {
+		found = found || c != nil && readsAny(c, slots)
+	}
+	return found
 }
 
 func (b *binder) scalar(e *sql.Subquery, sc *scope) texpr {

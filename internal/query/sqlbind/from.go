@@ -319,8 +319,10 @@ func (b *binder) funcTable(t *sql.FuncTable, up *scope, left *rel) *rel {
 		reads := false
 		for _, a := range src.args {
 			expr.Walk(a, func(x expr.Expr) bool {
-				if _, ok := x.(*expr.Col); ok {
-					reads = true
+				if c, ok := x.(*expr.Col); ok && left != nil {
+					for _, l := range left.cols {
+						reads = reads || l.slot == c.Slot
+					}
 				}
 				return true
 			})
