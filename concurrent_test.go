@@ -646,6 +646,66 @@ func TestConcurrentTransfers(t *testing.T) { // A2, A3
 	t.Logf("%d transfers, %d given up, %d reads", done.Load(), retried.Load(), reads.Load())
 }
 
+// TestConcurrentIndexBuilds: indexes and constraints come and go beside writers and readers; nobody notices but by the time it takes.
+func TestConcurrentIndexBuilds(t *testing.T) { // B4, B5
+	a := newArena(t)
+	a.exec("UNWIND range(1, 300) AS i CREATE (:I {i: i, v: i % 10})", nil)
+	end := time.Now().Add(1500 * time.Millisecond)
+	var builds, writes, reads, again atomic.Int64
+	all(8, func(w int) {
+		rng := rand.New(rand.NewPCG(uint64(w), 6))
+		for time.Now().Before(end) {
+			switch {
+			case w == 0:
+				for _, text := range []string{"CREATE INDEX byv FOR (n:I) ON (n.v)", "CREATE CONSTRAINT byi FOR (n:I) REQUIRE n.i IS UNIQUE",
+					"DROP INDEX byv", "DROP CONSTRAINT byi"} {
+					if _, err := a.Exec(a.ctx, text, nil); err != nil {
+						a.Errorf("%s: %v", text, err)
+					}
+					time.Sleep(time.Duration(rng.IntN(30)) * time.Millisecond)
+				}
+				builds.Add(2)
+			case w < 5:
+				p := hedgerow.Params{"i": 1 + rng.IntN(300), "v": rng.IntN(10), "new": 1000*w + rng.IntN(400)}
+				text := []string{"MATCH (n:I {i: $i}) SET n.v = $v", "MATCH (n:I {v: $v}) WITH n LIMIT 3 SET n.seen = $v", "MERGE (n:Extra:I {i: $new}) SET n.v = $v",
+					"MATCH (n:I {i: $new}) DELETE n", "MATCH (n:I {i: $i}) SET n:Other"}[rng.IntN(5)]
+				_, err := a.auto(text, p)
+				if hedgerow.Retryable(err) {
+					again.Add(1)
+				} else if err != nil {
+					a.Errorf("%s: %v", text, err)
+				}
+				writes.Add(1)
+			default:
+				iso := []hedgerow.Isolation{hedgerow.ReadCommitted, hedgerow.RepeatableRead}[w%2]
+				tx := a.begin(iso)
+				rows, err := tx.Query(a.ctx, "MATCH (n:I) WHERE n.i <= 300 RETURN count(n)", nil)
+				if err == nil {
+					var n []int64
+					if n, err = hedgerow.Collect[int64](rows); err == nil && n[0] != 300 {
+						a.Errorf("%d of 300 nodes", n[0])
+					}
+				}
+				if hedgerow.Retryable(err) {
+					again.Add(1)
+				} else if err != nil {
+					a.Errorf("a reader: %v", err)
+				}
+				tx.Rollback()
+				reads.Add(1)
+			}
+		}
+	})
+	a.exec("CREATE INDEX byv FOR (n:I) ON (n.v)", nil)
+	for v := range 10 {
+		p := hedgerow.Params{"v": v}
+		if x, y := a.int(a, "MATCH (n:I {v: $v}) RETURN count(n)", p), a.int(a, "MATCH (n:I) WHERE n.v + 0 = $v RETURN count(n)", p); x != y {
+			t.Errorf("%d nodes by the index, %d without it", x, y)
+		}
+	}
+	t.Logf("%d indexes built, %d writes, %d reads, %d to be run again", builds.Load(), writes.Load(), reads.Load(), again.Load())
+}
+
 func TestConcurrentSavepointOverALockedRow(t *testing.T) { // B2, A6
 	a := newArena(t)
 	a.exec("CREATE (:S {i: 1, v: 0}), (:S {i: 2, v: 0})", nil)

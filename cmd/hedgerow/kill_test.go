@@ -91,7 +91,7 @@ func TestKill(t *testing.T) {
 
 const (
 	killWriters = 8
-	killShared  = 12 // keys that all writers merge
+	killShared  = 5 // keys that all writers merge
 )
 
 type killer struct {
