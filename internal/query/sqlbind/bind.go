@@ -524,6 +524,16 @@ func (b *binder) selectOf(s *sql.Select, order []*sql.SortItem, up *scope, open 
 			continue
 		}
 		if i := b.groupTarget(g, outs, in.cols); i >= 0 {
+			expr.Walk(items[i].e, func(x expr.Expr) bool {
+				if c, ok := x.(*expr.Col); ok {
+					for _, a := range agg.aggs {
+						if a.Slot == c.Slot {
+							b.fail(g, dberr.GroupingError, "aggregate functions are not allowed in GROUP BY")
+						}
+					}
+				}
+				return true
+			})
 			keys = append(keys, items[i])
 			continue
 		}
@@ -545,24 +555,29 @@ func (b *binder) selectOf(s *sql.Select, order []*sql.SortItem, up *scope, open 
 	if len(agg.aggs) > 0 || len(s.GroupBy) > 0 || having != nil {
 		a := &plan.Aggregate{Child: in.node, Aggs: agg.aggs}
 		var repl []aggSeen
+		grouped := map[plan.Slot]bool{} // slots that keep their column
 		for _, k := range keys {
 			slot := b.slot("")
+			if c, ok := k.e.(*expr.Col); ok && !grouped[c.Slot] {
+				slot = c.Slot // a subquery above the groups goes on reading the column where it was
+				grouped[slot] = true
+			}
 			a.Keys = append(a.Keys, plan.Item{Slot: slot, Expr: k.e})
 			repl = append(repl, aggSeen{k.e, slot})
 		}
 		in.node = a
-		grouped := func(n sql.Node, x texpr) texpr {
-			x.e = b.regroup(n, x.e, repl, in.cols)
+		over := func(n sql.Node, x texpr) texpr {
+			x.e = b.regroup(n, x.e, repl, in.cols, grouped)
 			return x
 		}
 		for i := range items {
-			items[i] = grouped(s.Targets[min(i, len(s.Targets)-1)], items[i])
+			items[i] = over(s.Targets[min(i, len(s.Targets)-1)], items[i])
 		}
 		for i := range sorts {
-			sorts[i] = grouped(order[i], sorts[i])
+			sorts[i] = over(order[i], sorts[i])
 		}
 		if having != nil {
-			x := grouped(s.Having, *having)
+			x := over(s.Having, *having)
 			in.node = &plan.Filter{Child: in.node, Preds: []expr.Expr{x.e}}
 		}
 	}
@@ -614,14 +629,16 @@ func (b *binder) groupTarget(e sql.Expr, outs, in []col) int {
 }
 
 // regroup rewrites an expression over the input to one over the groups.
-func (b *binder) regroup(n sql.Node, e expr.Expr, repl []aggSeen, in []col) expr.Expr {
+func (b *binder) regroup(n sql.Node, e expr.Expr, repl []aggSeen, in []col, grouped map[plan.Slot]bool) expr.Expr {
 	input := map[plan.Slot]string{}
 	for _, c := range in {
 		name := c.name
 		if c.table != "" {
 			name = c.table + "." + c.name
 		}
-		input[c.slot] = name
+		if !grouped[c.slot] {
+			input[c.slot] = name
+		}
 	}
 	out := expr.Rewrite(e, func(x expr.Expr) expr.Expr {
 		for _, r := range repl {
@@ -632,6 +649,13 @@ func (b *binder) regroup(n sql.Node, e expr.Expr, repl []aggSeen, in []col) expr
 		return x
 	})
 	expr.Walk(out, func(x expr.Expr) bool {
+		if s, ok := x.(*expr.Subplan); ok {
+			for _, slot := range s.Free {
+				if name, bad := input[slot]; bad {
+					b.fail(n, dberr.GroupingError, "subquery uses ungrouped column %q from outer query", name)
+				}
+			}
+		}
 		if c, ok := x.(*expr.Col); ok {
 			if name, bad := input[c.Slot]; bad {
 				b.fail(n, dberr.GroupingError, "column %q must appear in the GROUP BY clause or be used in an aggregate function", name)
