@@ -16,8 +16,9 @@
 // number of goroutines, a [Tx] and its Rows by one at a time. A directory belongs to one process.
 //
 // Values. Cypher's INTEGER, FLOAT, STRING, BOOLEAN, LIST and MAP are int64, float64, string, bool, []any and map[string]any; nodes, relationships
-// and paths are [Node], [Relationship] and [Path]; dates and date-times are time.Time; null is nil. Parameters may be any of these,
-// other integers and floats, []byte, slices, maps with string keys, and structs, whose exported fields become a map.
+// and paths are [Node], [Relationship] and [Path]; dates and date-times are time.Time, durations and times of day their ISO text; null is nil.
+// Parameters may be any of these, other integers and floats, []byte, time.Duration, slices, maps with string keys, and structs, whose exported
+// fields become a map. A time.Time is a zoned date-time; [Date] and [LocalDateTime] make the other kinds.
 //
 // Errors are [*Error] with PostgreSQL's SQLSTATE, Neo4j's code and, for a fault in the text, its line, column and a caret.
 package hedgerow

@@ -171,6 +171,14 @@ func TestLoadURL(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "loaded 2 nodes") {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
+	for range 2 { // another graph is made when it is missing
+		if code, _, errs := hedge(t, "", "load", "--url", url, "--graph", "other", "--no-constraint", "--nodes", "Person="+people, "--quiet"); code != 0 {
+			t.Errorf("another graph: exit %d, %s", code, errs)
+		}
+	}
+	if code, out, errs := hedge(t, "", "shell", "--url", url, "--graph", "other", "--format", "csv", "-c", "MATCH (p:Person) RETURN count(p) AS n"); code != 0 || out != "n\n4\n" {
+		t.Errorf("another graph: exit %d, %q %s", code, out, errs)
+	}
 	code, out, errs = hedge(t, "", "load", "--url", url, "--edges", "KNOWS="+knows)
 	if code != 1 || !strings.Contains(errs, "knows.csv:3: there is no (:Person {id: 3})") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
@@ -207,6 +215,12 @@ func TestLoadCommand(t *testing.T) {
 		if code, _, errs := hedge(t, "", append([]string{"load"}, args...)...); code != 2 || !strings.Contains(errs, "load --help") {
 			t.Errorf("%v: exit %d, %s", args, code, errs)
 		}
+	}
+	if code, _, errs := hedge(t, "", "load", "--data", data, "--graph", "other", people, "--quiet"); code != 0 {
+		t.Errorf("another graph: exit %d, %s", code, errs)
+	}
+	if code, out, errs := hedge(t, "", "shell", "--data", data, "--graph", "other", "--format", "csv", "-c", "MATCH (p:Person) RETURN count(p) AS n"); code != 0 || out != "n\n1\n" {
+		t.Errorf("another graph: exit %d, %q %s", code, out, errs)
 	}
 	t.Setenv("HEDGEROW_DATA", data)
 	if code, out, _ := hedge(t, "", "shell", "--format", "csv", "-c", "MATCH (p:Person) RETURN p.name AS n"); code != 0 || out != "n\nAda\n" {

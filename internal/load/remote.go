@@ -39,6 +39,18 @@ func Connect(ctx context.Context, url, graph string) (*Remote, error) {
 			return nil, fmt.Errorf("the server is not Hedgerow: %w", err)
 		}
 	}
+	// The graph is made if it is missing, as it is for a directory.
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT count(*) > 0 FROM ag_catalog.ag_graph WHERE name = $1", graph).Scan(&there); err != nil {
+		conn.Close(ctx)
+		return nil, public(err)
+	}
+	if !there {
+		if _, err := conn.Exec(ctx, "SELECT create_graph($1)", graph); err != nil {
+			conn.Close(ctx)
+			return nil, public(err)
+		}
+	}
 	return &Remote{conn: conn}, nil
 }
 
