@@ -18,7 +18,7 @@ func checkCommand() *cobra.Command {
 		Short: "Verify every page, row, index and edge of a database",
 		Long: "Check verifies checksums, page structure, version chains, the agreement of indexes and rows, the ends of edges, and the catalog.\n" +
 			"It prints \"file F page N: …\" for every fault and exits with 1 if there is one.",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" {
 				return usage("check needs --data DIR")

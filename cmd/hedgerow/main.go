@@ -64,6 +64,14 @@ func run(ctx context.Context, args []string) int {
 	return 1
 }
 
+// noArgs refuses arguments, which most often are a database's directory.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes flags only; a database is named with --data %s", cmd.Name(), args[0])
+	}
+	return nil
+}
+
 func printError(err error) {
 	fmt.Fprintln(os.Stderr, "hedgerow:", err)
 	var e *hedgerow.Error

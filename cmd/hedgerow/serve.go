@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -39,7 +40,7 @@ func serveCommand() *cobra.Command {
 		Short: "Serve a database to PostgreSQL clients",
 		Long: `Serve prints "ready pg=… bolt=… http=…" once it accepts connections; SIGTERM or Ctrl-C stops it cleanly. An empty address closes that door.
 With --auth trust anybody may connect, on loopback only. With --auth password the user is HEDGEROW_USER with HEDGEROW_PASSWORD.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.data == "" {
 				return usage("serve needs --data DIR")
@@ -116,21 +117,25 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		conf = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"postgresql"}}
 	}
 	// Listen first: an address in use is told before a database is made.
-	listen := func(addr string) (net.Listener, error) {
+	listen := func(flag, addr string) (net.Listener, error) {
 		if addr == "" {
 			return nil, nil
 		}
-		return net.Listen("tcp", addr)
+		l, err := net.Listen("tcp", addr)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("another program listens on %s already; --%s gives another address", addr, flag)
+		}
+		return l, err
 	}
-	pgL, err := listen(f.pg)
+	pgL, err := listen("pg", f.pg)
 	if err != nil {
 		return err
 	}
-	boltL, err := listen(f.bolt)
+	boltL, err := listen("bolt", f.bolt)
 	if err != nil {
 		return err
 	}
-	httpL, err := listen(f.http)
+	httpL, err := listen("http", f.http)
 	if err != nil {
 		return err
 	}
@@ -171,7 +176,8 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if pgL != nil {
 		host, port, _ := net.SplitHostPort(pgL.Addr().String())
 		fmt.Fprintf(out, "  psql:     psql \"host=%s port=%s dbname=main\"\n", host, port)
-		fmt.Fprintf(out, "  Go, node: postgres://%s/main\n", pgL.Addr())
+		user := cmp.Or(os.Getenv("HEDGEROW_USER"), "hedgerow") // node has none of its own where USER is not set
+		fmt.Fprintf(out, "  Go, node: postgres://%s@%s/main\n", user, pgL.Addr())
 		fmt.Fprintf(out, "  shell:    hedgerow shell --url postgres://%s/main\n", pgL.Addr())
 	}
 	if boltL != nil {

@@ -187,7 +187,7 @@ func TestServeFlags(t *testing.T) {
 		{[]string{"--data", data, "--auth", "password"}, "HEDGEROW_PASSWORD"},
 		{[]string{"--data", data, "--log", "loud"}, "--log"},
 		{[]string{"--data", data, "--tls-cert", "nosuch.pem", "--tls-key", "nosuch.key"}, "nosuch.pem"},
-		{[]string{"--data", data, "--pg", taken.Addr().String()}, "in use"},
+		{[]string{"--data", data, "--pg", taken.Addr().String()}, "--pg gives another address"},
 	} {
 		code, out, errs := hedge(t, "", append([]string{"serve"}, c.args...)...)
 		if code == 0 || !strings.Contains(errs, c.want) {

@@ -16,14 +16,14 @@ import (
 )
 
 func shellCommand() *cobra.Command {
-	var data, url, graph, command, format, lang string
-	var files []string
+	var data, url, graph, format, lang string
+	var commands, files []string
 	var goOn, timing bool
 	cmd := &cobra.Command{
 		Use:   "shell [--data DIR | --url URL] [--graph G] [-c TEXT] [-f FILE] [--format table|csv|json]",
 		Short: "Ask questions at a prompt, or run statements from a file",
 		Long:  "Shell opens a database, or connects to a server; without --data and --url it works in memory. Statements are Cypher; :sql changes that, :help lists the commands.",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data != "" && url != "" {
 				return usage("give --data or --url, not both")
@@ -63,7 +63,7 @@ func shellCommand() *cobra.Command {
 			}
 			defer b.Close()
 			s := newShell(b, db, url, o)
-			if command == "" && len(files) == 0 {
+			if len(commands)+len(files) == 0 {
 				return quietly(s.Loop(cmd.Context()))
 			}
 			for _, name := range files {
@@ -78,14 +78,19 @@ func shellCommand() *cobra.Command {
 					return quietly(err)
 				}
 			}
-			return quietly(s.Script(cmd.Context(), "", strings.NewReader(command)))
+			for _, text := range commands {
+				if err := s.Script(cmd.Context(), "", strings.NewReader(text)); err != nil {
+					return quietly(err)
+				}
+			}
+			return nil
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&data, "data", "", "directory of the database; made if there is none")
 	fl.StringVar(&url, "url", "", "server, as postgres://127.0.0.1:5433")
 	fl.StringVar(&graph, "graph", "", `graph (default "main")`)
-	fl.StringVarP(&command, "command", "c", "", "run these statements and leave")
+	fl.StringArrayVarP(&commands, "command", "c", nil, "run these statements and leave")
 	fl.StringArrayVarP(&files, "file", "f", nil, "run the statements of a file and leave")
 	fl.StringVar(&format, "format", "table", "table, csv or json")
 	fl.StringVar(&lang, "lang", "cypher", "language of statements: cypher or sql")

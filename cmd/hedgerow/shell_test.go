@@ -61,7 +61,10 @@ func TestShellScripts(t *testing.T) {
 		{"usage: lang", []string{"--lang", "gql"}, "", 2, "$", "--lang is cypher or sql"},
 		{"usage: flag", []string{"--nonsense"}, "", 2, "$", "unknown flag"},
 		{"usage: both", []string{"--data", dir, "--url", "x"}, "", 2, "$", "not both"},
-		{"usage: argument", []string{"what"}, "", 2, "$", "unknown command"},
+		{"usage: argument", []string{"what"}, "", 2, "$", "--data what"},
+		{"several -c", []string{"-c", "RETURN 1 AS a", "-c", "RETURN 2 AS b", "--format", "csv"}, "", 0, "a\n1\nb\n2\n", ""},
+		{"a write that changes nothing", []string{"-c", "MATCH (n) DELETE n"}, "", 0, "No changes\n", ""},
+		{"dates in CSV", []string{"-c", "RETURN date('2020-01-02') AS d, duration('P1D') AS p, ['x'] AS l", "--format", "csv"}, "", 0, "d,p,l\n2020-01-02,P1D,['x']\n", ""},
 		{"transaction", []string{"--format", "csv", "-c", ":begin\nCREATE (:T);\n:rollback\n:begin\nCREATE (:T), (:T);\n:commit\nMATCH (t:T) RETURN count(t) AS n;"}, "", 0, "n\n2\n$", ""},
 		{"a failed transaction", []string{"--continue", "--format", "csv", "-c", "BEGIN; CREATE (:T); RETURN 1/0; RETURN 1; COMMIT; MATCH (t:T) RETURN count(t) AS n"}, "", 1, "1/0\nn\n0\n$", "25P02"},
 	} {
@@ -117,7 +120,7 @@ func shellCommands(t *testing.T, args ...string) {
 			t.Errorf("%s: %q", path, b)
 		}
 	}
-	for _, c := range [][2]string{{":nonsense", "there is no command :nonsense"}, {":param x", ":param takes"}, {":param x => 1 +", "42601"}, {":read /none", "no such file"}, {":format xml", "unknown format"},
+	for _, c := range [][2]string{{":nonsense", "there is no command :nonsense; :help"}, {":qiut", "did you mean :quit?"}, {":sch", "did you mean :schema?"}, {":timing maybe", "on or off"}, {":export x.txt RETURN 1", ".csv or .json"}, {":param x", ":param takes"}, {":param x => 1 +", "42601"}, {":read /none", "no such file"}, {":format xml", "unknown format"},
 		{":set nonsense 1", "nonsense"}, {":import", ":import takes files"}, {":import /none.csv", "none.csv"}, {":sample x", "number of persons"}, {":use nowhere", "there is no graph nowhere"}, {":export x", ":export takes"},
 		{":begin\nCREATE (:Q);\n:import " + people, "transactions of its own"}, {"RETURN $missing", "42P02"}} {
 		if code, _, errs := hedge(t, c[0]+"\n", append([]string{"shell"}, args...)...); code != 1 || !strings.Contains(errs, c[1]) {

@@ -188,7 +188,9 @@ func TestTerminal(t *testing.T) {
 	x.send("\x1b[A\r")
 	x.expect("│ 4711   │")
 	x.expect("main> ")
-	x.send(":q\r")
+	x.send("help\r")
+	x.expect("leave; exit")
+	x.send("exit\r")
 	if code := x.wait(); code != 0 {
 		t.Errorf("exit %d", code)
 	}

@@ -75,7 +75,15 @@ func (r embeddedRows) Plain(i int) string {
 	case string:
 		return v
 	}
-	return r.Text(i)
+	return unquoted(r.Text(i))
+}
+
+// unquoted takes off the quotes in which Cypher writes dates and durations, so that a CSV file can be loaded again.
+func unquoted(s string) string {
+	if len(s) > 1 && s[0] == '\'' && s[len(s)-1] == '\'' {
+		return s[1 : len(s)-1]
+	}
+	return s
 }
 
 func (r embeddedRows) Summary() string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
@@ -28,7 +29,7 @@ var commands []command
 func init() {
 	commands = []command{
 		{[]string{":help", ":h", ":?", `\?`, `\h`}, "", "show this list", (*Shell).help},
-		{[]string{":quit", ":q", ":exit", `\q`}, "", "leave", func(s *Shell, _ context.Context, _ string) { s.quit = true }},
+		{[]string{":quit", ":q", ":exit", `\q`}, "", "leave; exit and Ctrl-D do too", func(s *Shell, _ context.Context, _ string) { s.quit = true }},
 		{[]string{":schema", `\d`}, "", "labels, types, indexes and constraints of the graph", (*Shell).schema},
 		{[]string{":graphs", `\l`, `\dn`}, "", "graphs of the database", (*Shell).graphs},
 		{[]string{":use", `\c`}, "GRAPH", "choose the graph", (*Shell).use},
@@ -63,7 +64,31 @@ func (s *Shell) command(ctx context.Context, line string) {
 			}
 		}
 	}
-	s.report(fmt.Errorf("there is no command %s; :help lists them", name))
+	hint := ""
+	for _, c := range commands {
+		for _, n := range c.names {
+			if hint == "" && len(n) > 3 && len(name) > 3 && nearly(name[1:], n[1:]) {
+				hint = "; did you mean " + n + "?"
+			}
+		}
+	}
+	s.report(fmt.Errorf("there is no command %s%s; :help lists them", name, hint))
+}
+
+// nearly reports whether b begins with a, or one letter changed, added, missing or swapped with its neighbour makes a into b.
+func nearly(a, b string) bool {
+	if strings.HasPrefix(b, a) {
+		return true
+	}
+	i, j := 0, 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	for j < len(a)-i && j < len(b)-i && a[len(a)-1-j] == b[len(b)-1-j] {
+		j++
+	}
+	a, b = a[i:len(a)-j], b[i:len(b)-j]
+	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 func (s *Shell) help(context.Context, string) {
@@ -273,9 +298,15 @@ func (s *Shell) export(ctx context.Context, rest string) {
 		s.report(errors.New(":export takes a file and a statement, as :export friends.csv MATCH … RETURN …"))
 		return
 	}
-	f := CSV
-	if strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl") {
+	var f Format
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
+		f = CSV
+	case ".json", ".jsonl":
 		f = JSON
+	default:
+		s.report(fmt.Errorf("the name of %s says no format; end it with .csv or .json", path))
+		return
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -345,6 +376,9 @@ func (s *Shell) timing(_ context.Context, rest string) {
 		s.o.Timing = true
 	case "off":
 		s.o.Timing = false
+	default:
+		s.report(fmt.Errorf(":timing takes on or off, not %s", rest))
+		return
 	}
 	state := "off"
 	if s.o.Timing {

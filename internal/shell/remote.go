@@ -386,7 +386,7 @@ func (r *remoteRows) Plain(i int) string {
 	case v.Kind() == value.String:
 		return v.Str()
 	}
-	return string(value.AppendTCK(nil, v))
+	return unquoted(string(value.AppendTCK(nil, v)))
 }
 
 func (r *remoteRows) JSON(i int) string {

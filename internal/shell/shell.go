@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,6 +143,17 @@ func isCommand(line string) bool {
 	return strings.HasPrefix(line, ":") || strings.HasPrefix(line, `\`)
 }
 
+// bare returns the command that a lone word at the prompt means, as in psql: no statement is one of these words.
+func bare(line string) string {
+	switch strings.ToLower(strings.TrimSuffix(line, ";")) {
+	case "exit", "quit":
+		return ":quit"
+	case "help", "?":
+		return ":help"
+	}
+	return ""
+}
+
 // Loop reads statements until the end of the input or :quit.
 func (s *Shell) Loop(ctx context.Context) error {
 	if !s.o.Interactive {
@@ -174,8 +186,8 @@ func (s *Shell) Loop(ctx context.Context) error {
 			continue
 		}
 		s.failed = false
-		if isCommand(line) {
-			s.command(ctx, line)
+		if isCommand(line) || bare(line) != "" {
+			s.command(ctx, cmp.Or(bare(line), line))
 			continue
 		}
 		parts, err := s.b.Split(line, s.o.Lang)
@@ -191,7 +203,7 @@ func (s *Shell) Loop(ctx context.Context) error {
 }
 
 func (s *Shell) banner() {
-	fmt.Fprintf(s.o.Out, "Hedgerow, connected to %s, graph %s.\nCypher ends with a semicolon or an empty line. :help lists the commands, :quit leaves.\n", s.b.Where(), s.b.Graph())
+	fmt.Fprintf(s.o.Out, "Hedgerow, connected to %s, graph %s.\nStatements end with a semicolon or an empty line. :help lists the commands, :quit leaves.\n", s.b.Where(), s.b.Graph())
 }
 
 func (s *Shell) prompt() string {
@@ -213,7 +225,7 @@ func (s *Shell) prompt() string {
 // quotes and comments.
 func complete(text string, lang hedgerow.Language) bool {
 	t := strings.TrimSpace(text)
-	if t == "" || isCommand(t) {
+	if t == "" || isCommand(t) || bare(t) != "" {
 		return true
 	}
 	if open(t, lang) {
@@ -301,7 +313,9 @@ func (s *Shell) run(ctx context.Context, text string) {
 	if len(r.Columns()) > 0 && r.Plan() == "" {
 		tail = append(tail, Plural(n, "row"))
 	}
-	if sum := r.Summary(); sum != "" {
+	if sum := r.Summary(); sum == "SELECT 0" {
+		tail = append(tail, "No changes") // what Cypher's writing statements say over PostgreSQL's protocol
+	} else if sum != "" {
 		tail = append(tail, sum)
 	}
 	if s.o.Timing {

@@ -112,10 +112,7 @@ func (s *scope) names() []string {
 
 // Similar returns the name of all that is nearest to want, or "" if none is near.
 func Similar(want string, all []string) string {
-	best, bestDist := "", 1+len(want)/3
-	if bestDist > 3 {
-		bestDist = 3
-	}
+	best, bestDist := "", min(3, max(1, (len(want)+1)/3)) // of three letters, one may be wrong
 	lw := strings.ToLower(want)
 	for _, c := range all {
 		if c == want {
