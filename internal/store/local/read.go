@@ -368,16 +368,23 @@ type expand struct {
 }
 
 func (g *graphView) Expand(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
-	x, err := g.expand(ctx, v, src, nil, dir, types)
-	return &edgeCursor{x}, err
+	return g.lendEdges(g.expand(ctx, v, src, nil, dir, types))
 }
 
 func (g *graphView) ExpandInto(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
 	if dst == nil {
 		dst = []uint64{}
 	}
-	x, err := g.expand(ctx, v, src, dst, dir, types)
-	return &edgeCursor{x}, err
+	return g.lendEdges(g.expand(ctx, v, src, dst, dir, types))
+}
+
+func (g *graphView) lendEdges(x *expand, err error) (store.EdgeCursor, error) {
+	if err != nil {
+		return nil, err
+	}
+	c := g.spare.edges.take()
+	c.x = x
+	return c, nil
 }
 
 // edgeCursor lends an expand to a caller, who may close it more than once.

@@ -52,7 +52,7 @@ func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.La
 		}
 	}
 	g.s.counters.SeqScans += int64(len(c.heaps))
-	return &hitCursor{c}, nil
+	return g.lend(c), nil
 }
 
 // Next fills out.

@@ -65,6 +65,12 @@ func copyColumn(dst, c *vec.Column) *vec.Column {
 // hitCursor lends a cursor to a caller, who may close it more than once.
 type hitCursor struct{ c store.HitCursor }
 
+func (g *graphView) lend(c store.HitCursor) *hitCursor {
+	h := g.spare.hits.take()
+	h.c = c
+	return h
+}
+
 // Next fills out.
 func (h *hitCursor) Next(ctx context.Context, max int, out *store.Hits) error {
 	if h.c == nil {
@@ -128,7 +134,7 @@ func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows i
 	}
 	c.eq = c.eq[:len(s.Eq)]
 	c.cur.Init(ix.Tree, btree.Options{Probe: rows > 1, Reverse: s.Descending})
-	return &hitCursor{c}, nil
+	return g.lend(c), nil
 }
 
 // begin sets the range for the row; false if it finds nothing whatever there is.

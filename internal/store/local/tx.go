@@ -268,6 +268,24 @@ type spares struct {
 	seek   *seek
 	scan   *nodeScan
 	src    []uint64
+	hits   slab[hitCursor]
+	edges  slab[edgeCursor]
+}
+
+// slab hands out values one by one, from allocations of growing size.
+type slab[T any] struct {
+	free []T
+	size int
+}
+
+func (s *slab[T]) take() *T {
+	if len(s.free) == 0 {
+		s.size = min(max(1, 2*s.size), 256)
+		s.free = make([]T, s.size)
+	}
+	p := &s.free[0]
+	s.free = s.free[1:]
+	return p
 }
 
 // askedSet remembers the set of a list of labels for the statement.
