@@ -233,3 +233,22 @@ func TestTerminalDemo(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 }
+
+// TestTerminalPaste: several statements pasted at once run one after the other, with and without the marks of a paste.
+func TestTerminalPaste(t *testing.T) {
+	x := onTerminal(t, "shell")
+	x.expect("main> ")
+	x.send("RETURN 1 AS first;\r")
+	x.expect("│ 1     │")
+	x.expect("main> ")
+	long := strings.Repeat("x", 1500)
+	x.f.WriteString("RETURN 'a'\rAS second;\rRETURN size('" + long + "') AS third;\r")
+	x.expect("│ second │")
+	x.expect("│ 1500  │")
+	x.expect("main> ")
+	x.f.WriteString("\x1b[200~UNWIND [1, 2] AS i\nRETURN sum(i)\n  AS fourth;\x1b[201~")
+	x.send("\r")
+	x.expect("│ 3      │")
+	x.send(":q\r")
+	x.wait()
+}
