@@ -170,7 +170,8 @@ func substring(a []value.Value) (value.Value, error) {
 }
 
 // aggregates by their SQL name.
-var aggregates = map[string]string{"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max", "array_agg": "collect", "age_collect": "collect"}
+var aggregates = map[string]string{"count": "count", "sum": "sum", "avg": "avg", "min": "min", "max": "max", "array_agg": "collect", "age_collect": "collect",
+	"string_agg": "collect", "bool_and": "min", "bool_or": "max", "every": "min"}
 
 func (b *binder) function(f *sql.Func, sc *scope) texpr {
 	name := f.Name.Last()
@@ -431,12 +432,18 @@ func (b *binder) aggregate(f *sql.Func, sc *scope) texpr {
 			x = constant(value.NewInt(1), sqltype.Int4)
 		}
 	} else {
-		if len(f.Args) != 1 {
-			b.fail(f, dberr.UndefinedFunction, "aggregate %s takes one argument", name)
+		if want := map[bool]int{false: 1, true: 2}[name == "string_agg"]; len(f.Args) != want {
+			b.fail(f, dberr.UndefinedFunction, "aggregate %s takes %d arguments", name, want)
 		}
 		g.inAgg = true
 		x = b.expr(f.Args[0].Value, sc)
 		g.inAgg = false
+		switch name {
+		case "string_agg":
+			x = b.coerce(f.Args[0], x, sqltype.Text, explicit)
+		case "bool_and", "bool_or", "every":
+			x = b.coerce(f.Args[0], x, sqltype.Bool, implicit)
+		}
 		if x.t == sqltype.Unknown {
 			x = b.coerce(f, x, sqltype.Text, implicit)
 		}
@@ -471,6 +478,23 @@ func (b *binder) aggregate(f *sql.Func, sc *scope) texpr {
 		a.Args = []expr.Expr{x.e}
 	}
 	out := texpr{e: b.aggSlot(g, a), t: t}
+	if name == "string_agg" {
+		sep := b.coerce(f.Args[1], b.expr(f.Args[1].Value, &scope{what: "the separator of string_agg"}), sqltype.Text, implicit)
+		out = texpr{e: b.call(name, true, func(a []value.Value) (value.Value, error) {
+			if a[0].IsNull() || a[0].Len() == 0 {
+				return value.Value{}, nil
+			}
+			var parts []string
+			for i := range a[0].Len() {
+				parts = append(parts, a[0].At(i).Str())
+			}
+			between := ""
+			if !a[1].IsNull() {
+				between = a[1].Str()
+			}
+			return str(strings.Join(parts, between))
+		}, out.e, sep.e), t: sqltype.Text}
+	}
 	if name == "sum" { // nothing to sum is null in SQL and 0 in Cypher
 		count, _ := expr.Lookup("count")
 		n := b.aggSlot(g, &expr.Agg{Def: count, Args: a.Args})
