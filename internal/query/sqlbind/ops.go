@@ -1,6 +1,7 @@
 package sqlbind
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -65,7 +66,36 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 			return texpr{e: b.call("|| agtype", false, concatAgtype, agtype(l).e, agtype(r).e), t: sqltype.Agtype}
 		}
 		if l.t.Elem != nil || r.t.Elem != nil {
-			b.unsupported(n, "concatenation of arrays")
+			arr := l.t
+			if arr.Elem == nil {
+				arr = r.t
+			}
+			side := func(x texpr) texpr {
+				if x.t == arr || x.t == sqltype.Unknown && x.param == 0 {
+					return b.coerce(n, x, arr, implicit)
+				}
+				return b.coerce(n, x, arr.Elem, implicit)
+			}
+			l, r = side(l), side(r)
+			many := [2]bool{l.t == arr, r.t == arr}
+			return texpr{e: b.call(fmt.Sprint("|| ", many), true, func(a []value.Value) (value.Value, error) {
+				var out []value.Value
+				for i, x := range a {
+					switch {
+					case !many[i]:
+						out = append(out, x)
+					case x.IsNull():
+						if many[1-i] && a[1-i].IsNull() {
+							return value.Value{}, nil
+						}
+					default:
+						for k := range x.Len() {
+							out = append(out, x.At(k))
+						}
+					}
+				}
+				return value.NewList(out...), nil
+			}, l.e, r.e), t: arr}
 		}
 		if !isText(l.t) && !isText(r.t) && l.t != sqltype.Unknown && r.t != sqltype.Unknown {
 			b.noOperator(n, op, l, r)
