@@ -319,7 +319,11 @@ func TestCancel(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 		began := time.Now()
-		wantState(t, run(ctx), "57014")
+		err := run(ctx)
+		wantState(t, err, "57014")
+		if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "context") {
+			t.Errorf("%s: %v", name, err)
+		}
 		cancel()
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("%s: cancelled after %s", name, took)

@@ -259,7 +259,7 @@ func (p *Portal) mapError(err error) error {
 		if p.stop.timeout.Load() || errors.Is(p.ctx.Err(), context.DeadlineExceeded) {
 			why = "statement timeout"
 		}
-		return dberr.Wrap(dberr.Canceled, nil, "canceling statement due to %s", why)
+		return dberr.Wrap(dberr.Canceled, p.ctx.Err(), "canceling statement due to %s", why)
 	}
 	return e
 }

@@ -19,12 +19,18 @@ func ParseAgtype(text string) (Value, error) {
 	if !utf8.ValidString(text) {
 		return Value{}, dberr.New(dberr.InvalidEncoding, "invalid byte sequence for encoding \"UTF8\"")
 	}
+	bare := func(err error) error { // text as drivers send it, by the first mistake that people make
+		if e := dberr.As(err); e.Code == dberr.InvalidText && text != "" && strings.IndexByte(" \t\r\n{[\"-0123456789", text[0]) < 0 {
+			return e.WithHint(`agtype is written as JSON: a string stands in double quotes, as "Ada".`)
+		}
+		return err
+	}
 	if err := p.next(); err != nil {
-		return Value{}, err
+		return Value{}, bare(err)
 	}
 	v, err := p.value(0)
 	if err != nil {
-		return Value{}, err
+		return Value{}, bare(err)
 	}
 	if p.tok != agEnd {
 		return Value{}, p.expected("end of input")
