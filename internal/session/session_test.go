@@ -417,7 +417,7 @@ func TestSplit(t *testing.T) {
 func TestSettingValues(t *testing.T) {
 	s := open(t, database(t))
 	for _, c := range []struct{ name, set, show string }{
-		{"work_mem", "4096", "4MB"}, {"work_mem", "1GB", "1GB"}, {"work_mem", "100kB", "100kB"}, {"work_mem", "1.5MB", "1536kB"}, {"work_mem", "1kB", "22023"}, {"work_mem", "x", "22023"},
+		{"work_mem", "4096", "4MB"}, {"work_mem", "1GB", "1GB"}, {"work_mem", "100kB", "100kB"}, {"work_mem", "1.5MB", "1536kB"}, {"work_mem", "2TB", "22023"}, {"work_mem", "1e9", "22023"}, {"statement_timeout", "30d", "22023"}, {"extra_float_digits", "9999999999", "22023"}, {"work_mem", "1kB", "22023"}, {"work_mem", "x", "22023"},
 		{"statement_timeout", "1500", "1500ms"}, {"statement_timeout", "2min", "2min"}, {"statement_timeout", "0", "0"}, {"statement_timeout", "-1", "22023"},
 		{"jit", "TRUE", "on"}, {"jit", "0", "off"}, {"jit", "maybe", "22023"}, {"extra_float_digits", "3", "3"}, {"extra_float_digits", "x", "22023"},
 		{"client_encoding", "utf-8", "UTF8"}, {"client_encoding", "latin1", "0A000"}, {"default_transaction_isolation", "Serializable", "serializable"},

@@ -141,7 +141,7 @@ func (s *setting) check(v string) (string, error) {
 		}
 		return "", dberr.New(dberr.InvalidParameterValue, "parameter %q requires a Boolean value", s.name)
 	case intSetting:
-		if _, err := strconv.Atoi(strings.TrimSpace(v)); err != nil {
+		if _, err := strconv.ParseInt(strings.TrimSpace(v), 10, 32); err != nil {
 			return "", bad("")
 		}
 		return strings.TrimSpace(v), nil
@@ -234,7 +234,10 @@ func parseUnits(v string, units map[string]float64) (int64, error) {
 	if !ok {
 		return 0, strconv.ErrSyntax
 	}
-	return int64(math.Round(f * u)), nil
+	if f = math.Round(f * u); f > math.MaxInt32 || f < math.MinInt32 { // as in PostgreSQL
+		return 0, strconv.ErrRange
+	}
+	return int64(f), nil
 }
 
 // location finds a time zone by name or by an offset in hours.
