@@ -255,7 +255,7 @@ type graphView struct {
 	g *catalog.Graph
 	s *stmt
 
-	deleted []deletedVertex // vertices deleted by the statement, whose edges Finish looks for
+	deleted [][]deletedVertex // vertices deleted by the statement, whose edges Finish looks for; in chunks, so that growing copies nothing
 	shapes  []*shape
 	sets    []askedSet
 	r       reader
@@ -293,6 +293,9 @@ type askedSet struct {
 	asked []schema.LabelID
 	set   *catalog.LabelSet
 }
+
+// deletedChunk is how many of them are looked up at once.
+const deletedChunk = 1024
 
 type deletedVertex struct {
 	id     uint64

@@ -797,7 +797,10 @@ func (g *graphView) deleteRows(ctx context.Context, cid uint32, e schema.Entity,
 	if err := g.mayWrite(); err != nil {
 		return err
 	}
-	from := len(g.deleted)
+	chunk, from := max(0, len(g.deleted)-1), 0
+	if len(g.deleted) > 0 {
+		from = len(g.deleted[chunk])
+	}
 	for i, id := range ids {
 		if id == 0 {
 			continue
@@ -812,13 +815,29 @@ func (g *graphView) deleteRows(ctx context.Context, cid uint32, e schema.Entity,
 			return err
 		}
 		if done && e == schema.Vertex {
-			g.deleted = append(g.deleted, deletedVertex{id, detach})
+			g.noteDeleted(deletedVertex{id, detach})
 		}
 	}
 	if !detach || e != schema.Vertex {
 		return nil
 	}
-	return g.detach(ctx, store.View{Snap: g.s.snap, CID: allOwn}, cid, g.deleted[from:], false)
+	for ; chunk < len(g.deleted); chunk, from = chunk+1, 0 {
+		if err := g.detach(ctx, store.View{Snap: g.s.snap, CID: allOwn}, cid, g.deleted[chunk][from:], false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *graphView) noteDeleted(d deletedVertex) {
+	n := len(g.deleted) - 1
+	switch {
+	case n < 0:
+		g.deleted, n = append(g.deleted, nil), 0
+	case len(g.deleted[n]) == deletedChunk:
+		g.deleted, n = append(g.deleted, make([]deletedVertex, 0, deletedChunk)), n+1
+	}
+	g.deleted[n] = append(g.deleted[n], d)
 }
 
 // remove deletes one row; false if it was gone already.
@@ -960,7 +979,11 @@ func (s *stmt) finish(ctx context.Context) error {
 			return err
 		}
 		fresh := s.tx.t.Fresh()
-		err = g.detach(ctx, store.View{Snap: fresh, CID: allOwn}, cid, g.deleted, true)
+		for _, chunk := range g.deleted {
+			if err = g.detach(ctx, store.View{Snap: fresh, CID: allOwn}, cid, chunk, true); err != nil {
+				break
+			}
+		}
 		fresh.Close()
 		if err != nil {
 			return err
