@@ -252,7 +252,9 @@ func (h *handle) Lock(ctx context.Context, v store.View, e schema.Entity, ids []
 			continue
 		}
 		x := r.last()
-		foreign := func(t *tx) bool { return t != nil && t != h.s.tx && t.csn > h.s.snap.csn && t.csn > h.s.snap.refresh[id] }
+		foreign := func(t *tx) bool {
+			return t != nil && t != h.s.tx && t.csn > h.s.snap.csn && t.csn > h.s.snap.refresh[id]
+		}
 		if !foreign(x.begin) && !foreign(x.end) {
 			gone[i] = x.end != nil && x.end == h.s.tx && visible(v, r) == nil
 			continue
