@@ -660,6 +660,45 @@ func TestOpenFilesAreLimited(t *testing.T) {
 	}
 }
 
+// Where more files than may be open have unsynced writes, a file without any is still read and extended.
+func TestOpenFilesWithUnsyncedWrites(t *testing.T) {
+	fs := vfs.NewMem()
+	fs.MkdirAll("base")
+	p, err := New(Options{FS: fs, Dir: "base", Frames: 64, OpenFiles: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	clean := addPage(t, p, 100, "x")
+	if err := p.FlushAll(bg); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SyncFiles(bg); err != nil {
+		t.Fatal(err)
+	}
+	for rel := range page.RelFile(30) {
+		id := addPage(t, p, rel+1, "x")
+		if err := p.files.read(clean, make([]byte, page.Size)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.files.write(id, make([]byte, page.Size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := p.files.open.Load(); n > 32 {
+		t.Fatalf("%d files open", n)
+	}
+	if err := p.FlushAll(bg); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SyncFiles(bg); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.files.open.Load(); n > 10 {
+		t.Fatalf("%d files open after a sync", n)
+	}
+}
+
 func BenchmarkPin(b *testing.B) {
 	p := newPool(b, vfs.NewMem(), 4096)
 	id := addPage(b, p, 1, "x")

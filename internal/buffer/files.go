@@ -32,8 +32,9 @@ type files struct {
 	names  uint64 // names made or removed since the pool was made
 	synced uint64 // names as of the last sync of the directory
 
-	open  atomic.Int64
-	syncs atomic.Uint64
+	open   atomic.Int64
+	enough atomic.Int64 // so many may be open before limitOpen looks again; 0: the limit
+	syncs  atomic.Uint64
 }
 
 type forkKey struct {
@@ -298,9 +299,13 @@ func (fs *files) use(s *segment, f func(vfs.File) error) error {
 			s.f = file
 			s.lastUse.Store(time.Now().UnixNano())
 			fs.open.Add(1)
+			// Under this lock: where all others have unsynced writes, the file may be the only one that limitOpen can close, at once.
+			err = f(s.f)
+			s.mu.Unlock()
+			fs.limitOpen()
+			return err
 		}
 		s.mu.Unlock()
-		fs.limitOpen()
 	}
 }
 
@@ -308,7 +313,7 @@ func (fs *files) use(s *segment, f func(vfs.File) error) error {
 // an error of the system's own writing is reported to the descriptors that are open (V4).
 func (fs *files) limitOpen() {
 	limit := int64(fs.p.opts.OpenFiles)
-	if fs.open.Load() <= limit {
+	if fs.open.Load() <= max(limit, fs.enough.Load()) {
 		return
 	}
 	var all []*segment
@@ -337,6 +342,8 @@ func (fs *files) limitOpen() {
 		}
 		s.mu.Unlock()
 	}
+	// Too many have unsynced writes. Until they are synced, look again only after so many more, instead of at every open.
+	fs.enough.Store(fs.open.Load() + limit/10)
 }
 
 // read fills buf with a page; what the fork has but its file has not yet are zeros.
@@ -493,6 +500,7 @@ func (p *Pool) SyncFiles(ctx context.Context) error {
 		fs.synced = max(fs.synced, names)
 		fs.syncMu.Unlock()
 	}
+	fs.enough.Store(0)
 	fs.limitOpen()
 	return nil
 }
