@@ -148,8 +148,11 @@ func number(text string, params hedgerow.Params) (string, [][]byte, error) {
 	var args [][]byte
 	seen := map[string]int{}
 	for i := 0; i < len(text); {
-		if text[i] != '$' {
+		if text[i] != '$' || strings.HasPrefix(text[i:], "$$") {
 			n := skip(text, i, true)
+			if n < 0 { // the server says what is not closed
+				n = len(text) - i
+			}
 			b.WriteString(text[i : i+n])
 			i += n
 			continue
