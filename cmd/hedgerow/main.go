@@ -76,7 +76,8 @@ func printError(err error) {
 	fmt.Fprintln(os.Stderr, "hedgerow:", err)
 	var e *hedgerow.Error
 	if errors.As(err, &e) {
-		if x := e.Excerpt(); x != "" {
+		// The place is shown for a statement of the user's, not for one that a command made of its own: those errors are wrapped.
+		if x := e.Excerpt(); x != "" && err == error(e) {
 			fmt.Fprintln(os.Stderr, x)
 		}
 		if e.Detail != "" && !strings.Contains(err.Error(), e.Detail) {

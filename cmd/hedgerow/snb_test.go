@@ -21,27 +21,14 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/engine"
 	"github.com/hedgerowdb/hedgerow/internal/server/pgwire"
 	"github.com/hedgerowdb/hedgerow/internal/session"
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
 
 // LDBC SNB data: the small graph and the official query texts, with answers that were computed elsewhere.
 
-// shared returns a folder of the data that is handed around beside the repository, and skips the test without it.
-func shared(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("HEDGEROW_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(append([]string{root}, parts...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%v: set HEDGEROW_SHARED to the folder of shared data to run this", err)
-	}
-	return path
-}
-
 // snbArgs are the arguments of `hedgerow load` for the graph.
 func snbArgs(t testing.TB) []string {
-	dir := shared(t, "snb", "v1-small", "cypher", "test-data", "vanilla")
+	dir := testkit.Shared(t, "snb", "v1-small", "cypher", "test-data", "vanilla")
 	args := []string{"--delimiter", "|", "--array-delimiter", ";", "--no-quotes",
 		"--columns", "place_0_0.csv=type:LABEL(title)", "--columns", "organisation_0_0.csv=type:LABEL(title)",
 		"--columns", "person_0_0.csv=language=>speaks:string[],email:string[]"}
@@ -106,11 +93,11 @@ type snbFile struct {
 
 func snbExpected(t testing.TB, name string) (string, *snbFile) {
 	t.Helper()
-	text, err := os.ReadFile(shared(t, "snb", "v1-small", "queries", name+".cypher"))
+	text, err := os.ReadFile(testkit.Shared(t, "snb", "v1-small", "queries", name+".cypher"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(shared(t, "snb", "v1-small", "expected", name+".json"))
+	b, err := os.ReadFile(testkit.Shared(t, "snb", "v1-small", "expected", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +383,7 @@ var lsqb = []struct {
 
 // TestLSQB loads the example of LSQB, whose files have the headers of neo4j-admin.
 func TestLSQB(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(shared(t, "snb", "lsqb", "data", "social-network-sfexample-projected-fk"), "*.csv"))
+	files, err := filepath.Glob(filepath.Join(testkit.Shared(t, "snb", "lsqb", "data", "social-network-sfexample-projected-fk"), "*.csv"))
 	if err != nil || len(files) == 0 {
 		t.Skip("no files")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hedgerowdb/hedgerow"
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
 
 // snbUpdates names the fields of each kind of event after its two times; # is a list of ints, #2 one of pairs, $ one of texts.
@@ -75,7 +76,7 @@ func TestSNBUpdates(t *testing.T) {
 	}
 	text := map[string]string{}
 	for k := range snbUpdates {
-		b, err := os.ReadFile(shared(t, "snb", "v1-small", "queries", "iu"+k+".cypher"))
+		b, err := os.ReadFile(testkit.Shared(t, "snb", "v1-small", "queries", "iu"+k+".cypher"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestSNBUpdates(t *testing.T) {
 	}
 	var events []event
 	for _, name := range []string{"person", "forum"} {
-		f, err := os.Open(shared(t, "snb", "v1-small", "cypher", "test-data", "update_streams", "updateStream_0_0_"+name+".csv"))
+		f, err := os.Open(testkit.Shared(t, "snb", "v1-small", "cypher", "test-data", "update_streams", "updateStream_0_0_"+name+".csv"))
 		if err != nil {
 			t.Fatal(err)
 		}

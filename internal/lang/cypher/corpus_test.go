@@ -12,35 +12,8 @@ import (
 	"testing"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
-
-// shared returns a path below the shared material, or skips the test.
-func shared(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("HEDGEROW_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			up := filepath.Dir(dir)
-			if up == dir {
-				t.Skip("not within the repository")
-			}
-			dir = up
-		}
-		root = filepath.Join(dir, "..", "shared")
-	}
-	path = filepath.Join(root, path)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared material is not here (%v): set HEDGEROW_SHARED", err)
-	}
-	return path
-}
 
 // scenario is what matters here of a scenario: its texts and what the last one should raise at compile time.
 type scenario struct {
@@ -137,7 +110,7 @@ var parsersOwn = map[string]bool{"UnexpectedSyntax": true, "InvalidNumberLiteral
 // detail, everything else parses.
 func TestTCK(t *testing.T) {
 	n := 0
-	err := filepath.WalkDir(shared(t, "tck/tck/features"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(testkit.Shared(t, "tck/tck/features"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".feature" {
 			return err
 		}
@@ -183,7 +156,7 @@ var (
 
 // TestCases parses the statements of the real-world cases that are Cypher.
 func TestCases(t *testing.T) {
-	data, err := os.ReadFile(shared(t, "cases/cases.yaml"))
+	data, err := os.ReadFile(testkit.Shared(t, "cases/cases.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +205,7 @@ func TestCases(t *testing.T) {
 func TestSNB(t *testing.T) {
 	n := 0
 	for _, root := range []string{"snb", "tck/tck/graphs"} {
-		err := filepath.WalkDir(shared(t, root), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(testkit.Shared(t, root), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".cypher" && filepath.Ext(path) != ".cyp" {
 				return err
 			}

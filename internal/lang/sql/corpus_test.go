@@ -8,35 +8,8 @@ import (
 	"testing"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
-
-// shared returns a path below the shared material, or skips the test.
-func shared(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("HEDGEROW_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			up := filepath.Dir(dir)
-			if up == dir {
-				t.Skip("not within the repository")
-			}
-			dir = up
-		}
-		root = filepath.Join(dir, "..", "shared")
-	}
-	path = filepath.Join(root, path)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared material is not here (%v): set HEDGEROW_SHARED", err)
-	}
-	return path
-}
 
 var (
 	recordStart = regexp.MustCompile(`(?m)^(?:C |  S |---- |C EOF)`)
@@ -93,7 +66,7 @@ func recorded(t *testing.T, path string) []string {
 func TestRecordedClients(t *testing.T) {
 	n := 0
 	for _, file := range []string{"clients-1.log", "clients-2.log", "jdbc.log", "psql-describe.txt"} {
-		for _, text := range recorded(t, shared(t, "wire/"+file)) {
+		for _, text := range recorded(t, testkit.Shared(t, "wire/"+file)) {
 			for _, span := range Split(text) {
 				n++
 				one := text[span.Start:span.Stop]

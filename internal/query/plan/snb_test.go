@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the plans of the SNB queries anew")
@@ -62,7 +64,7 @@ keys id name firstName lastName creationDate content imageFile birthday gender l
 
 // TestSNB plans the LDBC queries and compares them with testdata/snb; the shapes that query.md §3.11 asks for can be read there.
 func TestSNB(t *testing.T) {
-	dir := filepath.Join(shared(t), "snb", "v1-small", "queries")
+	dir := testkit.Shared(t, "snb", "v1-small", "queries")
 	files, err := filepath.Glob(filepath.Join(dir, "*.cypher"))
 	if err != nil || len(files) == 0 {
 		t.Skip("the SNB queries are not beside the TCK")

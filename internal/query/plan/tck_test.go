@@ -13,23 +13,8 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
-
-// shared finds the directory with the openCypher TCK.
-func shared(t testing.TB) string {
-	t.Helper()
-	dirs := []string{os.Getenv("HEDGEROW_SHARED"), "../../../../shared"}
-	for _, d := range dirs {
-		if d == "" {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(d, "tck", "tck", "features")); err == nil {
-			return d
-		}
-	}
-	t.Skip("the openCypher TCK is not here: set HEDGEROW_SHARED or put it beside the repository as ../shared")
-	return ""
-}
 
 // tckCase is one expanded scenario.
 type tckCase struct {
@@ -236,7 +221,7 @@ func compile(t testing.TB, text string, procs bind.Procs) (*bind.Statement, erro
 
 func tckCases(t testing.TB) []tckCase {
 	var files []string
-	filepath.Walk(filepath.Join(shared(t), "tck", "tck", "features"), func(p string, i os.FileInfo, err error) error {
+	filepath.Walk(testkit.Shared(t, "tck", "tck", "features"), func(p string, i os.FileInfo, err error) error {
 		if err == nil && strings.HasSuffix(p, ".feature") {
 			files = append(files, p)
 		}

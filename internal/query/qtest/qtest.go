@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -231,34 +230,6 @@ func Explain(err error) string {
 		phase = "compile time"
 	}
 	return e.Code.TCKType() + " at " + phase + ": " + e.Token + " (" + e.Code.String() + "): " + e.Error()
-}
-
-// Shared returns a path below the shared material of the tests, or skips the test.
-func Shared(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("HEDGEROW_SHARED")
-	if root == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			up := filepath.Dir(dir)
-			if up == dir {
-				t.Skip("not within the repository")
-			}
-			dir = up
-		}
-		root = filepath.Join(dir, "..", "shared")
-	}
-	path = filepath.Join(root, path)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared material is not here (%v): set HEDGEROW_SHARED", err)
-	}
-	return path
 }
 
 // TempDir makes temporary files in a directory.

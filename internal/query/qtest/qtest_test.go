@@ -13,6 +13,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/engine"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
 
 // TestTCK runs the openCypher TCK over the in-memory store. HEDGEROW_TCK_REPORT names a file for the failures; HEDGEROW_TCK_ONLY is a
@@ -48,11 +49,11 @@ func engineStore(t *testing.T) store.Store {
 
 // tck runs the scenarios and returns the result as a table.
 func tck(t *testing.T, d *DB) string {
-	scenarios, err := LoadTCK(Shared(t, "tck/tck/features"))
+	scenarios, err := LoadTCK(testkit.Shared(t, "tck/tck/features"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	graphs, err := LoadGraphs(Shared(t, "tck/tck/graphs"))
+	graphs, err := LoadGraphs(testkit.Shared(t, "tck/tck/graphs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestCases(t *testing.T) {
 
 // runCases runs the cases; those about speed only where an index is one and a scan is not a walk through all versions.
 func runCases(t *testing.T, d *DB, perf bool) {
-	cases, err := LoadCases(Shared(t, "cases/cases.yaml"))
+	cases, err := LoadCases(testkit.Shared(t, "cases/cases.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
