@@ -536,7 +536,7 @@ func (g *graphView) keyOf(ctx context.Context, dst []byte, ix *catalog.Index, ro
 				return dst, false, err
 			}
 		}
-		dst = value.AppendKey(dst, v)
+		dst = appendStored(dst, v, ix.Unique)
 	}
 	return dst, true, nil
 }

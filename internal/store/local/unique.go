@@ -92,7 +92,7 @@ func (g *graphView) AwaitUnique(ctx context.Context, labels []schema.LabelID, ro
 				w.key = w.key[:0]
 				break
 			}
-			w.key = value.AppendKey(w.key, v)
+			w.key = appendStored(w.key, v, true)
 		}
 		if len(w.key) == 0 {
 			continue
@@ -148,7 +148,7 @@ func (g *graphView) sameWhole(ctx context.Context, ix *catalog.Index, row, whole
 				return false, err
 			}
 		}
-		key = value.AppendKey(key, v)
+		key = appendStored(key, v, ix.Unique)
 	}
 	return string(key) == string(whole), nil
 }

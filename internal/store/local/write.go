@@ -366,7 +366,7 @@ func (g *graphView) enterProps(ctx context.Context, si shapeIndex, e schema.Enti
 				return err
 			}
 		}
-		w.key = value.AppendKey(w.key, v)
+		w.key = appendStored(w.key, v, si.ix.Unique)
 	}
 	key, whole := w.key, []byte(nil)
 	if len(key) > maxWhole {
