@@ -1,0 +1,271 @@
+package session
+
+import (
+	"context"
+
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
+	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+)
+
+// fenceSet is one execution's calls of cypher() (rules C4). It reaches the sources through the context of the plan's run.
+type fenceSet struct {
+	s     *Session
+	tx    store.Tx
+	stmt  store.Stmt
+	wrote bool
+	rows  map[*callSource][][]value.Value // results of the calls, if one of them writes
+
+	opened map[*callSource]int              // times that a reading call was opened
+	kept   map[*callSource][][]value.Value  // results of reading calls that are opened again and again, as in a subquery
+	tables map[*tableSource][][]value.Value // rows of catalog tables
+
+	bytes int64 // of rows held in memory
+}
+
+// charge accounts a row that is held in memory until the statement ends.
+func (f *fenceSet) charge(row []value.Value) error {
+	f.bytes += 24
+	for _, v := range row {
+		f.bytes += 24 + int64(len(v.Raw()))
+	}
+	if limit := f.s.intSetting("hedgerow.mem_limit") << 10; f.bytes > limit {
+		return dberr.New(dberr.OutOfMemory, "the rows of a statement that writes take more than %d bytes", limit).
+			WithHint("Raise hedgerow.mem_limit, or let the statement return less.")
+	}
+	return nil
+}
+
+// maxKept and maxKeptBytes bound what a reading call keeps for its next opening.
+const (
+	maxKept      = 100_000
+	maxKeptBytes = 16 << 20
+)
+
+type fenceKey struct{}
+
+// run executes the calls to their end, in textual order, if one of them writes.
+func (f *fenceSet) run(ctx context.Context, calls []*callSource, args []value.Value) error {
+	for _, call := range calls {
+		f.wrote = f.wrote || call.writes
+	}
+	if !f.wrote {
+		return nil
+	}
+	if f.s.readOnly() {
+		return dberr.New(dberr.ReadOnlyTransaction, "cannot execute a writing cypher() in a read-only transaction")
+	}
+	f.rows = map[*callSource][][]value.Value{}
+	for _, call := range calls {
+		if err := f.fence(ctx, call, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fenceSet) fence(ctx context.Context, call *callSource, args []value.Value) error {
+	var params []value.Value
+	if call.args != nil {
+		for _, a := range call.args {
+			v, err := constantOf(a, args)
+			if err != nil {
+				return err
+			}
+			params = append(params, v)
+		}
+	}
+	r, err := call.run(ctx, f, params)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		row, err := r.Next(ctx)
+		if row == nil || err != nil {
+			return err
+		}
+		if err := f.charge(row); err != nil {
+			return err
+		}
+		f.rows[call] = append(f.rows[call], cloneRow(row))
+	}
+}
+
+func cloneRow(row []value.Value) []value.Value {
+	kept := make([]value.Value, len(row))
+	for i, v := range row {
+		kept[i] = v.Clone()
+	}
+	return kept
+}
+
+// constantOf evaluates an expression that reads parameters only.
+func constantOf(e expr.Expr, params []value.Value) (value.Value, error) {
+	p, err := expr.Compile(e)
+	if err != nil {
+		return value.Value{}, err
+	}
+	return p.EvalOne(&expr.Env{Params: params})
+}
+
+// callSource is a call of cypher() as a source of rows.
+type callSource struct {
+	graph   string
+	text    string
+	at      int // byte offset of the text in the statement
+	names   []string
+	columns []string
+	writes  bool
+	args    []expr.Expr // third argument, if there is one
+}
+
+func (c *callSource) String() string { return "cypher " + c.graph }
+
+func (c *callSource) Open(ctx context.Context, args []value.Value) (plan.SourceRows, error) {
+	f := ctx.Value(fenceKey{}).(*fenceSet)
+	if f.rows != nil {
+		return &fixed{data: f.rows[c]}, nil
+	}
+	// A call reads parameters only and sees the statement's start: all its runs in one statement are the same.
+	if rows, ok := f.kept[c]; ok {
+		return &fixed{data: rows}, nil
+	}
+	if f.opened == nil {
+		f.opened, f.kept = map[*callSource]int{}, map[*callSource][][]value.Value{}
+	}
+	f.opened[c]++
+	r, err := c.run(ctx, f, args)
+	if err != nil || f.opened[c] != 2 {
+		return r, err
+	}
+	keep := &keeping{rows: r}
+	keep.done = func() { f.kept[c] = keep.held }
+	return keep, nil
+}
+
+// keeping keeps the rows that it hands out; done is called if all were read.
+type keeping struct {
+	rows
+	held  [][]value.Value
+	bytes int
+	done  func()
+}
+
+func (k *keeping) Next(ctx context.Context) ([]value.Value, error) {
+	row, err := k.rows.Next(ctx)
+	switch {
+	case err != nil || k.done == nil:
+	case row == nil:
+		k.done()
+		k.done = nil
+	case len(k.held) == maxKept || k.bytes > maxKeptBytes:
+		k.held, k.done = nil, nil
+	default:
+		for _, v := range row {
+			k.bytes += len(v.Raw())
+		}
+		k.held = append(k.held, cloneRow(row))
+	}
+	return row, err
+}
+
+// run executes the call in the statement that is open.
+func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (rows, error) {
+	params, err := callParams(c.names, args)
+	if err != nil {
+		return nil, err
+	}
+	g, err := f.stmt.Graph(ctx, c.graph) // binding has made main, if it was missing
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.s.execute(ctx, f.tx, f.stmt, g, c.text, params, true)
+	if err != nil {
+		return nil, c.shift(err)
+	}
+	r.shared = true
+	return &shifted{rows: r, call: c}, nil
+}
+
+// shift moves an error's place from the Cypher text to the SQL text around it.
+func (c *callSource) shift(err error) error {
+	if c.at < 0 { // the text stands elsewhere
+		moved := *dberr.As(err)
+		moved.Pos, moved.End = -1, -1
+		return &moved
+	}
+	return Shift(err, c.at)
+}
+
+type shifted struct {
+	rows
+	call *callSource
+}
+
+func (r *shifted) Next(ctx context.Context) ([]value.Value, error) {
+	row, err := r.rows.Next(ctx)
+	if err != nil {
+		return nil, r.call.shift(err)
+	}
+	return row, nil
+}
+
+// callParams takes cypher()'s third argument apart: a map of the parameters.
+func callParams(names []string, args []value.Value) (map[string]value.Value, error) {
+	out := map[string]value.Value{}
+	if len(args) == 0 || args[0].IsNull() {
+		for _, n := range names {
+			out[n] = value.Value{}
+		}
+		return out, nil
+	}
+	m := args[0]
+	if m.Kind() != value.Map {
+		return nil, dberr.New(dberr.TypeError, "the third argument of cypher() must be an agtype map, not a %s", kindName(m))
+	}
+	for _, n := range names {
+		v, ok := m.Get(n)
+		if !ok {
+			e := dberr.New(dberr.MissingParameter, "parameter $%s is missing in the map given to cypher()", n).WithToken("MissingParameter")
+			e.Phase = dberr.CompileTime
+			return nil, e
+		}
+		out[n] = v
+	}
+	return out, nil
+}
+
+func kindName(v value.Value) string {
+	switch v.Kind() {
+	case value.List:
+		return "list"
+	case value.String:
+		return "string"
+	case value.Node:
+		return "vertex"
+	case value.Rel:
+		return "edge"
+	}
+	return "scalar"
+}
+
+// bindCypher finds what a call of cypher() returns and whether it writes.
+func (s *Session) bindCypher(ctx context.Context, graph, text string) (*plan.Query, error) {
+	tx, err := s.need(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stmt, g, err := s.openGraph(ctx, tx, graph)
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	c, err := s.compile(ctx, text, g, stmt, true)
+	if err != nil {
+		return nil, err
+	}
+	return c.query(), nil
+}
