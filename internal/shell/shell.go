@@ -186,6 +186,9 @@ func (s *Shell) Loop(ctx context.Context) error {
 			continue
 		}
 		s.failed = false
+		if leaves(line) {
+			return nil
+		}
 		if isCommand(line) || bare(line) != "" {
 			s.command(ctx, cmp.Or(bare(line), line))
 			continue
@@ -225,13 +228,19 @@ func (s *Shell) prompt() string {
 // quotes and comments.
 func complete(text string, lang hedgerow.Language) bool {
 	t := strings.TrimSpace(text)
-	if t == "" || isCommand(t) || bare(t) != "" {
+	if t == "" || isCommand(t) || bare(t) != "" || leaves(t) {
 		return true
 	}
 	if open(t, lang) {
 		return false
 	}
 	return strings.HasSuffix(t, ";") || strings.HasSuffix(text, "\n")
+}
+
+// leaves reports whether the last of several lines is \q, which leaves from the middle of a statement too, as in psql.
+func leaves(t string) bool {
+	i := strings.LastIndexByte(t, '\n')
+	return i >= 0 && strings.TrimSpace(t[i:]) == `\q`
 }
 
 // open reports whether a text ends inside quotes, a comment or a dollar-quoted string.
