@@ -59,7 +59,7 @@ func init() {
 		{name: "IntervalStyle", kind: enumSetting, initial: "postgres", enum: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}, help: "accepted; output is always postgres"},
 		{name: "is_superuser", kind: internalSetting, initial: "on", help: "whether the user may do everything"},
 		{name: "jit", kind: boolSetting, initial: "off", help: "accepted"},
-		{name: "lock_timeout", kind: durationSetting, initial: "0", help: "accepted; no effect yet: statement_timeout ends a wait"},
+		{name: "lock_timeout", kind: durationSetting, initial: "0", help: "longest wait for a lock"},
 		{name: "max_identifier_length", kind: internalSetting, initial: "63", help: "bytes of an identifier"},
 		{name: "max_index_keys", kind: internalSetting, initial: "32", help: "keys of an index"},
 		{name: "row_security", kind: boolSetting, initial: "on", help: "accepted"},

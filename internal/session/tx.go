@@ -54,6 +54,7 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 		return nil, dberr.New(dberr.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
 	if s.tx != nil {
+		s.tx.SetLockTimeout(s.lockTimeout()) // the setting may have changed within the block
 		return s.tx, nil
 	}
 	if !s.block {
@@ -67,8 +68,13 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
+	tx.SetLockTimeout(s.lockTimeout())
 	s.tx, s.txTime, s.used = tx, time.Now(), false
 	return tx, nil
+}
+
+func (s *Session) lockTimeout() time.Duration {
+	return time.Duration(s.intSetting("lock_timeout")) * time.Millisecond
 }
 
 // renew begins the open transaction again, with a fresh snapshot.

@@ -13,6 +13,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -66,6 +67,8 @@ type Tx interface {
 	// SetReadOnly and SetAsync change the options of a transaction that has not written yet.
 	SetReadOnly(bool)
 	SetAsync(bool)
+	// SetLockTimeout bounds every later wait for a lock (55P03); zero means the store's own limit.
+	SetLockTimeout(time.Duration)
 
 	Catalog
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -121,6 +122,9 @@ func (t *tx) RollbackTo(name string) error {
 
 func (t *tx) SetReadOnly(ro bool) { t.t.SetReadOnly(ro) }
 func (t *tx) SetAsync(async bool) { t.t.SetAsync(async) }
+
+// SetLockTimeout is store.Tx's.
+func (t *tx) SetLockTimeout(d time.Duration) { t.t.SetLockTimeout(d) }
 
 // lockRel takes a relation lock to the end of the transaction.
 func (t *tx) lockRel(ctx context.Context, rel uint64, mode txn.Mode) error {

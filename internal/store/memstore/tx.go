@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
@@ -166,6 +167,9 @@ func (t *tx) RollbackTo(name string) error {
 
 func (t *tx) SetReadOnly(b bool) { t.opt.ReadOnly = b }
 func (t *tx) SetAsync(b bool)    { t.opt.Async = b }
+
+// SetLockTimeout does nothing: waits end with their context here.
+func (t *tx) SetLockTimeout(time.Duration) {}
 
 func (s *stmt) View(cid uint32) store.View { return store.View{Snap: s.snap, CID: cid} }
 
