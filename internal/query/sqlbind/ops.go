@@ -121,7 +121,7 @@ func (b *binder) operator(n sql.Node, o *sql.Operator, l, r texpr) texpr {
 		return b.negate(e, op[0] == '!')
 	case "->", "->>":
 		if l.t == sqltype.JSON || l.t == sqltype.JSONB {
-			b.unsupported(n, "an operator of json")
+			return b.jsonAccess(n, op, l, r)
 		}
 		l = agtype(l)
 		switch {
@@ -260,6 +260,46 @@ func (b *binder) unary(n *sql.Unary, x texpr) texpr {
 	}
 	b.fail(n, dberr.UndefinedFunction, "operator does not exist: %s %s", n.Op.Name, x.t.Name)
 	return texpr{}
+}
+
+// jsonAccess binds -> and ->> of json and jsonb: a field by name or an element by number, as json or as text. What is not there is null; a
+// null that is there is json's null for -> and null for ->>.
+func (b *binder) jsonAccess(n sql.Node, op string, l, r texpr) texpr {
+	if !isInt(r.t) {
+		r = b.coerce(n, r, sqltype.Text, implicit)
+	}
+	asJSON := op == "->"
+	t := sqltype.Text
+	if asJSON {
+		t = l.t
+	}
+	return texpr{e: b.call(op, false, func(a []value.Value) (value.Value, error) {
+		doc, err := value.ParseAgtype(a[0].Str())
+		if err != nil {
+			return value.Value{}, err
+		}
+		var v value.Value
+		found := false
+		switch k := a[1]; {
+		case doc.Kind() == value.Map && k.Kind() == value.String:
+			v, found = doc.Get(k.Str())
+		case doc.Kind() == value.List && k.Kind() == value.Int:
+			i := k.Int()
+			if i < 0 {
+				i += int64(doc.Len())
+			}
+			if found = i >= 0 && i < int64(doc.Len()); found {
+				v = doc.At(int(i))
+			}
+		}
+		switch {
+		case !found || v.IsNull() && !asJSON:
+			return value.Value{}, nil
+		case !asJSON && v.Kind() == value.String:
+			return v, nil
+		}
+		return value.NewString(string(value.AppendJSON(nil, v))), nil
+	}, l.e, r.e), t: t}
 }
 
 // ---- agtype's own -----------------------------------------------------------------------------------------------------
