@@ -568,13 +568,15 @@ func (g *Generator) merge() {
 	if ok && g.r.IntN(2) == 0 {
 		w, _ := g.pick("n")
 		r := g.fresh('r')
-		// More than one match would give rows that nothing orders.
-		g.p("MERGE (%s)-[%s:%s {u: 'm%d'}]->(%s) ON MATCH SET %s.a = coalesce(%s.a, 0) + 1 ", v, r, g.one("R", "S"), g.r.IntN(3), w, r, r)
+		// More than one match, or two relationships with one name, would give rows that nothing orders.
+		t := g.one("R", "S")
+		g.p("MERGE (%s)-[%s:%s {u: 'm%d%s' + %s.u + '>' + %s.u}]->(%s) ON MATCH SET %s.a = coalesce(%s.a, 0) + 1 ", v, r, t, g.r.IntN(3), t, v, w, w, r, r)
 		return
 	}
 	if ok && g.r.IntN(3) == 0 {
 		n, l, m := g.fresh('n'), g.one(":A", ":B", ""), g.r.IntN(3)
-		g.p("MERGE (%s)-[:%s {u: 'q%d'}]->(%s%s {m: %d}) ON CREATE SET %s.u = %s ON MATCH SET %s.a = coalesce(%s.a, 0) + 1 ", v, g.one("R", "S"), m, n, l, m, n, k, n, n)
+		t := g.one("R", "S")
+		g.p("MERGE (%s)-[:%s {u: 'q%d%s%s' + %s.u}]->(%s%s {m: %d}) ON CREATE SET %s.u = %s ON MATCH SET %s.a = coalesce(%s.a, 0) + 1 ", v, t, m, t, l, v, n, l, m, n, k, n, n)
 		return
 	}
 	e := g.num()
