@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/query/sqlbind"
@@ -70,9 +71,9 @@ func (c *catalog) Cypher(graph, text *string, at int, args []expr.Expr) (*sqlbin
 // Relation finds a catalog table.
 func (c *catalog) Relation(schemaName, name string) (*sqlbind.Relation, error) {
 	t := catalogTables[name]
-	if t == nil {
+	if t == nil || t.schema != schemaName && schemaName != "" {
 		if schemaName != "" && schemaName != "pg_catalog" && schemaName != "ag_catalog" && schemaName != "information_schema" && schemaName != "public" {
-			return nil, c.labelTable(schemaName, name)
+			return c.labelTable(schemaName, name)
 		}
 		return nil, nil
 	}
@@ -82,23 +83,65 @@ func (c *catalog) Relation(schemaName, name string) (*sqlbind.Relation, error) {
 	return &sqlbind.Relation{Columns: t.columns, Source: &tableSource{t: t, s: c.s, name: name}}, nil
 }
 
-// labelTable refuses a table of a graph, which SQL cannot read yet, in words that help.
-func (c *catalog) labelTable(graph, label string) error {
+// labelTable is a label read as a table (rules D1): exactly what MATCH finds, with the columns that Apache AGE's tables have.
+func (c *catalog) labelTable(graph, label string) (*sqlbind.Relation, error) {
 	tx, err := c.s.need(c.ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	graphs, err := tx.Graphs(c.ctx)
+	stmt, err := tx.Begin(c.ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, g := range graphs {
-		if g.Name == graph {
-			return dberr.New(dberr.FeatureNotSupported, "SQL cannot read the label %q of graph %q yet", label, graph).
-				WithHint("Use SELECT * FROM cypher('%s', $$ MATCH (n:%s) RETURN n $$) AS (n agtype).", graph, label)
+	defer stmt.Close()
+	missing := dberr.New(dberr.UndefinedTable, "relation \"%s.%s\" does not exist", graph, label)
+	g, err := stmt.Graph(c.ctx, graph)
+	if dberr.Is(err, dberr.InvalidSchema) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	entity, pattern := schema.Vertex, ":"+cypher.QuoteName(label)
+	switch label {
+	case "_ag_label_vertex":
+		pattern = ""
+	case "_ag_label_edge":
+		entity, pattern = schema.Edge, ""
+	default:
+		found := false
+		for _, l := range g.Labels(stmt.View(0)) {
+			if l.Name == label && !(found && l.Entity == schema.Edge) { // a label and a type of one name: the label
+				entity, found = l.Entity, true
+			}
+		}
+		if !found {
+			return nil, missing
 		}
 	}
-	return dberr.New(dberr.UndefinedTable, "relation \"%s.%s\" does not exist", graph, label)
+	columns, text := cols("id", sqltype.Graphid, "properties", sqltype.Agtype), "MATCH (n"+pattern+") RETURN id(n), properties(n)"
+	if entity == schema.Edge {
+		columns = cols("id", sqltype.Graphid, "start_id", sqltype.Graphid, "end_id", sqltype.Graphid, "properties", sqltype.Agtype)
+		text = "MATCH (a)-[r" + pattern + "]->(b) RETURN id(r), id(a), id(b), properties(r)"
+	}
+	return &sqlbind.Relation{Columns: columns, Source: &labelSource{callSource{graph: graph, text: text}, label}}, nil
+}
+
+// labelSource reads a label's rows at the statement's start.
+type labelSource struct {
+	callSource
+	label string
+}
+
+func (l *labelSource) String() string { return l.graph + "." + quoteIdent(l.label) }
+
+func (l *labelSource) Open(ctx context.Context, args []value.Value) (plan.SourceRows, error) {
+	if f := ctx.Value(fenceKey{}).(*fenceSet); f.wrote {
+		// It would see what the calls of cypher() have written, and SQL reads at the statement's start (rules C4).
+		return nil, dberr.New(dberr.FeatureNotSupported, "a statement that writes through cypher() cannot read %s as a table", l).
+			WithHint("Read it in a statement of its own, or with MATCH inside cypher().")
+	}
+	return l.callSource.Open(ctx, args)
 }
 
 // catalogTable is a table that the session computes.

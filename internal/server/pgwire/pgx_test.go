@@ -172,7 +172,7 @@ func TestErrors(t *testing.T) {
 		{"SELECT $1", "42P02", "there is no parameter $1", ""},
 		{"RETURN $1", "42P02", "there is no parameter $1", ""},
 		{"RETURN $name", "42P02", "", ""},
-		{"SELECT * FROM social.\"Person\"", "0A000", "", "social"},
+		{"SELECT * FROM social.\"Nobody\"", "42P01", "relation \"social.Nobody\" does not exist", "social"},
 		{"COPY (SELECT 1) TO STDOUT (FORMAT xml)", "22023", "", ""},
 		{"COPY x FROM STDIN", "0A000", "", ""},
 	} {
