@@ -197,3 +197,33 @@ func TestPathsInDocumentsExist(t *testing.T) {
 		}
 	}
 }
+
+var setting = regexp.MustCompile(`HEDGEROW_[A-Z_]+`)
+
+// TestMakefileAsksForWhatTestsRead: a long run that names a variable no test reads would be a short run in disguise.
+func TestMakefileAsksForWhatTestsRead(t *testing.T) {
+	top := root(t)
+	text, err := os.ReadFile(filepath.Join(top, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]bool{}
+	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/house/") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, name := range setting.FindAllString(string(b), -1) {
+			read[name] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range setting.FindAllString(string(text), -1) {
+		if !read[name] {
+			t.Errorf("the Makefile sets %s, which no test reads", name)
+		}
+	}
+}
