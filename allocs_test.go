@@ -12,7 +12,7 @@ import (
 // grow with its rows. Two sizes are compared, so that what a statement costs at all falls out.
 func TestWritesDoNotAllocateForEachRow(t *testing.T) {
 	if testing.Short() || raceDetector {
-		t.Skip("writes many rows")
+		t.Skip("writes many rows, and the race detector allocates: not with -short or -race")
 	}
 	ctx := context.Background()
 	db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: 256 << 20})

@@ -41,7 +41,7 @@ func killRounds(short int) int {
 // must add up to what those hold.
 func TestKill(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds and kills a server")
+		t.Skip("builds a server and kills it again and again: not with -short")
 	}
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("HEDGEROW_KILL_SEED"), 10, 64); err == nil {

@@ -62,7 +62,7 @@ func snbEvent(kind string, fields []string) hedgerow.Params {
 // TestSNBUpdates replays the update streams, one transaction an event, and counts what they must have made.
 func TestSNBUpdates(t *testing.T) {
 	if testing.Short() {
-		t.Skip("6,920 transactions")
+		t.Skip("replays 6,920 transactions: not with -short")
 	}
 	dir := snb(t)
 	db, err := hedgerow.Open(dir, nil)

@@ -38,9 +38,6 @@ func MakeID(l LabelID, entry uint64) uint64 { return uint64(l)<<EntryBits | entr
 // LabelOf returns the storage label of a vertex or the type of an edge.
 func LabelOf(id uint64) LabelID { return LabelID(id >> EntryBits) }
 
-// EntryOf returns the sequence part of a graphid.
-func EntryOf(id uint64) uint64 { return id & (1<<EntryBits - 1) }
-
 // Graph describes a graph.
 type Graph struct {
 	ID   GraphID

@@ -219,26 +219,6 @@ func (t *lockTable) headLocked(p *partition, r Resource) *lockHead {
 // slab is how many heads or records are made at once.
 const slab = 128
 
-func chainHeads(b *[slab]lockHead) *lockHead {
-	for i := range slab - 1 {
-		b[i].next = &b[i+1]
-	}
-	return &b[0]
-}
-
-func (p *partition) takeRecLocked() *lockRec {
-	if p.freeR == nil {
-		b := new([slab]lockRec)
-		for i := range slab - 1 {
-			b[i].next = &b[i+1]
-		}
-		p.freeR = &b[0]
-	}
-	r := p.freeR
-	p.freeR = r.next
-	return r
-}
-
 func (t *lockTable) dropHeadLocked(p *partition, h *lockHead) {
 	if h.holders != nil || len(h.queue) > 0 {
 		return

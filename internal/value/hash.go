@@ -19,9 +19,6 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// HashInt is Hash of an Int.
-func HashInt(i int64) uint64 { return hash(NewInt(i), 0x9E3779B97F4A7C15) }
-
 func hash(v Value, seed uint64) uint64 {
 	switch v.kind {
 	case Int:

@@ -156,17 +156,3 @@ func appendDecimalKey(dst []byte, d *apd.Decimal) []byte {
 
 // LongKey bounds an index key (rules B13): what is longer is cut to it and a hash is appended by the index.
 const LongKey = 1984
-
-// HasLongKey reports whether the key of v is longer than an index keeps whole.
-func HasLongKey(v Value) bool {
-	switch v.kind {
-	case String, Bytes:
-		if v.n < (LongKey-3)/2 {
-			return false
-		}
-	case List, Map, Path, Numeric:
-	default:
-		return false
-	}
-	return len(AppendKey(nil, v)) > LongKey
-}

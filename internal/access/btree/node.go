@@ -84,10 +84,6 @@ func (n node) markDead(i int)          { atomic.OrUint32(n.lpAddr(i), lpDead<<15
 func leafSize(key []byte) int          { return leafOverhead + len(key) }
 func itemPtr(it []byte) uint64         { return binary.LittleEndian.Uint64(it) }
 func itemKey(it []byte) []byte         { return it[leafOverhead:] }
-func putLeaf(it, key []byte, p uint64) {
-	binary.LittleEndian.PutUint64(it, p)
-	copy(it[leafOverhead:], key)
-}
 
 // first is the index of the first data item: item 0 of every page that has a right sibling is its high key.
 func (n node) first() int {

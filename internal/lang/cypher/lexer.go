@@ -21,12 +21,6 @@ type Scanner struct {
 	dialect Dialect
 }
 
-// NewScanner returns a scanner at the start of text.
-func NewScanner(text string, dialect Dialect) *Scanner { return &Scanner{text: text, dialect: dialect} }
-
-// Pos returns the offset behind the last token.
-func (s *Scanner) Pos() int { return s.pos }
-
 // Next skips white space and comments and returns the next token; at the end its kind is EOF. After an error the
 // position is that of the fault.
 func (s *Scanner) Next() (Token, error) {

@@ -73,13 +73,6 @@ func QuoteName(name string) string {
 	return string(p.b)
 }
 
-// QuoteString returns a string literal.
-func QuoteString(s string) string {
-	var p printer
-	p.quoted(s)
-	return string(p.b)
-}
-
 type printer struct{ b []byte }
 
 func (p *printer) str(s string) { p.b = append(p.b, s...) }

@@ -58,12 +58,6 @@ type Scanner struct {
 	pos  int
 }
 
-// NewScanner returns a scanner at the start of text.
-func NewScanner(text string) *Scanner { return &Scanner{text: text} }
-
-// Pos returns the offset behind the last token.
-func (s *Scanner) Pos() int { return s.pos }
-
 func (s *Scanner) peek(n int) byte {
 	if s.pos+n < len(s.text) {
 		return s.text[s.pos+n]

@@ -18,30 +18,6 @@ func Print(s *Statement) string {
 	return string(p.b)
 }
 
-// Text returns an expression, a statement, a type or an item of FROM as text.
-func Text(n Node) string {
-	var p printer
-	switch n := n.(type) {
-	case *Statement:
-		return Print(n)
-	case Stmt:
-		p.stmt(n)
-	case Expr:
-		p.expr(n, precLowest)
-	case *TypeName:
-		p.typ(n)
-	case TableExpr:
-		p.table(n)
-	case *Name:
-		p.name(n)
-	case *Ident:
-		p.ident(n)
-	default:
-		return fmt.Sprintf("%T", n)
-	}
-	return string(p.b)
-}
-
 // QuoteIdent returns a name as it must be written, in double quotes where it would not be read as itself.
 func QuoteIdent(name string) string {
 	for i := 0; i < len(name); i++ {

@@ -116,11 +116,6 @@ func (p *Prepared) Params(named map[string]value.Value) ([]value.Value, error) {
 	return out, nil
 }
 
-// Run prepares and runs a plan. params are in the order of q.Params.
-func Run(ctx context.Context, q *plan.Query, stmt store.Stmt, g store.Graph, params []value.Value, o Options) (*Cursor, error) {
-	return Prepare(q).Run(ctx, stmt, g, params, o)
-}
-
 // Run starts an execution. Nothing is read before the first call of [Cursor.Next]. The cursor must be closed; the statement
 // stays the caller's to close.
 func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, params []value.Value, o Options) (*Cursor, error) {

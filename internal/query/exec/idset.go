@@ -67,5 +67,3 @@ func (s *idSet) rehash() {
 		s.slots[i] = id
 	}
 }
-
-func (s *idSet) bytes() int64 { return int64(8 * cap(s.slots)) }

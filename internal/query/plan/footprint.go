@@ -226,13 +226,6 @@ func overlap(a, b []string) bool {
 
 // ---- reading -----------------------------------------------------------------------------------------------------------
 
-func (p *planner) root(slot int) int {
-	if v := p.vars[slot]; v != nil {
-		return v.Root.Slot
-	}
-	return unknownVar
-}
-
 func entOf(t expr.Type) entKind {
 	var e entKind
 	if t.Kinds.Has(value.Node) {
