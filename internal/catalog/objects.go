@@ -10,6 +10,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
 )
 
@@ -120,6 +121,8 @@ type Label struct {
 	held    atomic.Pointer[[]bool]   // by label id: labels that rows of this heap may carry beside this one
 
 	filesGone atomic.Bool // its end drops its files
+
+	stats atomic.Pointer[stats.Label] // nil: never analysed
 
 	shown atomic.Bool // somebody's use of it is committed, and every snapshot to come sees it
 	used  atomic.Bool // somebody's use of it is committed
@@ -435,3 +438,6 @@ func (ix *Index) File() page.RelFile { return ix.relfile }
 
 // FilesGone reports whether the label's relations are gone: it was dropped, for everybody, and nothing was left in its heap.
 func (l *Label) FilesGone() bool { return l.filesGone.Load() && l.Gone() }
+
+// Stats returns what the newest sample said about the label, nil if none was taken.
+func (l *Label) Stats() *stats.Label { return l.stats.Load() }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
@@ -283,6 +284,11 @@ type Stats interface {
 	DegreeMean(label, t schema.LabelID, dir Direction) float64
 	// Distinct estimates the number of distinct values of the index's leading keys.
 	Distinct(ix schema.IndexID) float64
+	// KeyStats is what a sample of the vertices of a label, or of the relationships of a type, said about a key; DegreeStats what it
+	// said about the relationships of type t (NoLabel: all types) that vertices of the label have. nil: nothing is known. What they
+	// return is shared and never changes; newer statistics come with a new CatalogVersion.
+	KeyStats(l schema.LabelID, k schema.KeyID) *stats.Key
+	DegreeStats(label, t schema.LabelID, dir Direction) *stats.Degree
 }
 
 // PropRow is what a write does to the properties of one row.

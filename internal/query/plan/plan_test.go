@@ -12,6 +12,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 )
 
@@ -82,7 +83,9 @@ func (c *fakeCatalog) DegreeMean(label, t schema.LabelID, dir store.Direction) f
 	}
 	return c.ends[fmt.Sprintf("%d/%d/%d", label, t, dir)] / max(1, c.count[label])
 }
-func (c *fakeCatalog) Distinct(ix schema.IndexID) float64 { return c.dist[ix] }
+func (c *fakeCatalog) Distinct(ix schema.IndexID) float64                               { return c.dist[ix] }
+func (c *fakeCatalog) KeyStats(schema.LabelID, schema.KeyID) *stats.Key                 { return nil }
+func (c *fakeCatalog) DegreeStats(_, _ schema.LabelID, _ store.Direction) *stats.Degree { return nil }
 
 func (c *fakeCatalog) add(name string, e schema.Entity, n float64) schema.LabelID {
 	id := schema.FirstUserLabel + schema.LabelID(len(c.labels))

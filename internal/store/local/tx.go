@@ -9,6 +9,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/invariant"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
 )
@@ -392,6 +393,25 @@ func (g *graphView) NodeCount(l schema.LabelID) float64 {
 }
 func (g *graphView) RelCount(t schema.LabelID) float64 {
 	return float64(max(0, g.s.tx.s.counts.rels(g.g.ID, t)))
+}
+
+// KeyStats is store.Stats'.
+func (g *graphView) KeyStats(l schema.LabelID, k schema.KeyID) *stats.Key {
+	if lab := g.g.Label(l); lab != nil {
+		return lab.Stats().Key(k)
+	}
+	return nil
+}
+
+// DegreeStats is store.Stats'.
+func (g *graphView) DegreeStats(l, t schema.LabelID, dir store.Direction) *stats.Degree {
+	if l == schema.NoLabel {
+		l = schema.VertexLabel
+	}
+	if lab := g.g.Label(l); lab != nil {
+		return lab.Stats().Degree(t, stats.Direction(dir))
+	}
+	return nil
 }
 
 // DegreeMean divides the relationships at vertices that are stored under the label by their number; without a label, all by all.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
@@ -443,4 +444,10 @@ func (h *handle) Distinct(id schema.IndexID) float64 {
 		}
 	}
 	return 1
+}
+
+// KeyStats and DegreeStats know nothing: there is no ANALYZE here.
+func (h *handle) KeyStats(schema.LabelID, schema.KeyID) *stats.Key { return nil }
+func (h *handle) DegreeStats(_, _ schema.LabelID, _ store.Direction) *stats.Degree {
+	return nil
 }
