@@ -88,6 +88,7 @@ func TestParameters(t *testing.T) {
 		{&seven, int64(7)}, {none, nil}, {at, at}, {text{"x"}, "<x>"},
 		{hedgerow.Date(at), time.Date(2021, 2, 3, 0, 0, 0, 0, time.UTC)}, {hedgerow.LocalDateTime(at), time.Date(2021, 2, 3, 4, 5, 6, 789, time.UTC)},
 		{90 * time.Second, "PT1M30S"},
+		{hedgerow.Point{SRID: 4326, X: 12.5, Y: 55.6}, hedgerow.Point{SRID: 4326, X: 12.5, Y: 55.6}}, {&hedgerow.Point{SRID: 9157, X: 1, Y: 2, Z: 3}, hedgerow.Point{SRID: 9157, X: 1, Y: 2, Z: 3}},
 	} {
 		got := one(t, db, "RETURN $x", hedgerow.Params{"x": c.in})
 		if want, ok := c.out.(time.Time); ok {
@@ -102,7 +103,7 @@ func TestParameters(t *testing.T) {
 		hedgerow.Params{"d": hedgerow.Date(at), "l": hedgerow.LocalDateTime(at), "z": at, "n": 2 * time.Second}) != true {
 		t.Error("temporal parameters are not what Cypher makes")
 	}
-	for _, bad := range []any{uint64(math.MaxUint64), make(chan int), func() {}, map[int]int{1: 1}, complex(1, 2)} {
+	for _, bad := range []any{uint64(math.MaxUint64), make(chan int), func() {}, map[int]int{1: 1}, complex(1, 2), hedgerow.Point{SRID: 1}, hedgerow.Point{SRID: 4326, Y: 91}} {
 		if _, err := db.Query(context.Background(), "RETURN $x", hedgerow.Params{"x": bad}); err == nil || !strings.Contains(err.Error(), "parameter $x") {
 			t.Errorf("%T: %v", bad, err)
 		}

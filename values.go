@@ -33,6 +33,21 @@ type Path struct {
 	Relationships []Relationship
 }
 
+// Point is a POINT. SRID names its reference system: 7203 and 9157 (Cartesian, of 2 and 3 dimensions), 4326 and 4979 (WGS 84: X is the
+// longitude, Y the latitude, Z the height). Z counts in those of 3 dimensions only.
+type Point struct {
+	SRID    uint32
+	X, Y, Z float64
+}
+
+func (p Point) value() (value.Value, error) {
+	c := []float64{p.X, p.Y, p.Z}
+	if crs, ok := value.CRSBySRID(p.SRID); ok {
+		c = c[:crs.Dims]
+	}
+	return value.MakePoint(p.SRID, c...)
+}
+
 // Date is a DATE as a parameter: the day of a time in its own zone. A time.Time alone is a ZONED DATETIME, which equals no date.
 type Date time.Time
 
@@ -91,6 +106,9 @@ func fromValue(v value.Value) any {
 			return t
 		}
 		return text
+	case value.Point:
+		c := append(v.Coords(), 0, 0, 0)
+		return Point{v.SRID(), c[0], c[1], c[2]}
 	case value.Time, value.LocalTime, value.Duration:
 		return string(value.AppendTemporal(nil, v))
 	}
@@ -202,6 +220,8 @@ func toValueDepth(x any, depth int) (value.Value, error) {
 		return value.NewLocalDateTime(t.Unix()+int64(offset), uint32(t.Nanosecond())), nil
 	case time.Duration:
 		return value.NewDuration(0, 0, int64(x/time.Second), int64(x%time.Second)), nil
+	case Point:
+		return x.value()
 	case Node:
 		return value.NewNode(uint64(x.ID)), nil
 	case Relationship:
@@ -298,7 +318,7 @@ func fieldName(f reflect.StructField) (name string, skip bool) {
 // isValueStruct tells structs that stand for one value from those that stand for a row or map.
 func isValueStruct(t reflect.Type) bool {
 	switch t {
-	case reflect.TypeFor[Node](), reflect.TypeFor[Relationship](), reflect.TypeFor[Path](), reflect.TypeFor[time.Time](), reflect.TypeFor[Date](), reflect.TypeFor[LocalDateTime]():
+	case reflect.TypeFor[Node](), reflect.TypeFor[Relationship](), reflect.TypeFor[Path](), reflect.TypeFor[Point](), reflect.TypeFor[time.Time](), reflect.TypeFor[Date](), reflect.TypeFor[LocalDateTime]():
 		return true
 	}
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
@@ -468,6 +488,8 @@ func cypherType(x any) string {
 		return "RELATIONSHIP"
 	case Path:
 		return "PATH"
+	case Point:
+		return "POINT"
 	}
 	return fmt.Sprintf("%T", x)
 }

@@ -526,22 +526,11 @@ func (p *agParser) object(depth int) (Value, error) {
 		}
 		return NewRelFull(id.word, start.word, end.word, label.Str(), props), nil
 	case "point":
-		srid, ok := get("srid", Int)
-		var c []float64
-		for _, k := range []string{"x", "y", "z"} {
-			switch e, has := v.Get(k); {
-			case has && e.kind == Float:
-				c = append(c, e.Float())
-			case has && e.kind == Int:
-				c = append(c, float64(e.Int()))
-			case has:
-				ok = false
-			}
-		}
-		if !ok || len(c) < 2 || v.Len() != len(c)+1 || srid.Int() < 0 || srid.Int() > math.MaxUint32 {
+		p, ok := pointOfMap(v)
+		if !ok {
 			return Value{}, dberr.New(dberr.InvalidText, "object is not a point")
 		}
-		return NewPoint(uint32(srid.Int()), c...), nil
+		return p, nil
 	}
 	return Value{}, annotation("object")
 }

@@ -539,7 +539,11 @@ func validate(v Value, depth int) error {
 		if _, ok := v.decimal(); !ok {
 			return errBytes
 		}
-	case Point, DateTime, LocalDateTime, Time, Duration:
+	case Point:
+		if !validPoint(v) {
+			return errBytes
+		}
+	case DateTime, LocalDateTime, Time, Duration:
 		if !fixedLenOK(v.kind, int(v.n)) {
 			return errBytes
 		}

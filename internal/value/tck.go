@@ -300,6 +300,9 @@ func (p *tckParser) value(depth int) (Value, error) {
 		}
 		return Value{}, p.fail()
 	}
+	if p.eat("point(") {
+		return p.point(depth)
+	}
 	from := p.i
 	for p.i < len(p.s) && (isWordByte(p.s[p.i]) || strings.IndexByte("+-.", p.s[p.i]) >= 0) {
 		p.i++
@@ -325,6 +328,44 @@ func (p *tckParser) value(depth int) (Value, error) {
 		p.i = from
 		return Value{}, p.fail()
 	}
+}
+
+// point reads what AppendTCK writes: point({srid: 7203, x: 1.0, y: 2.0}).
+func (p *tckParser) point(depth int) (Value, error) {
+	m, err := p.mapLit(depth)
+	if err != nil {
+		return Value{}, err
+	}
+	if !p.eat(")") {
+		return Value{}, p.fail()
+	}
+	v, ok := pointOfMap(m)
+	if !ok {
+		return Value{}, p.fail()
+	}
+	return v, nil
+}
+
+// pointOfMap makes a point from a map of exactly srid, x, y and perhaps z.
+func pointOfMap(m Value) (Value, bool) {
+	srid, ok := m.Get("srid")
+	if !ok || srid.kind != Int || srid.Int() < 0 || srid.Int() > math.MaxUint32 {
+		return Value{}, false
+	}
+	var c []float64
+	for _, k := range []string{"x", "y", "z"} {
+		switch e, has := m.Get(k); {
+		case has && e.kind == Float:
+			c = append(c, e.Float())
+		case has && e.kind == Int:
+			c = append(c, float64(e.Int()))
+		}
+	}
+	if m.Len() != len(c)+1 {
+		return Value{}, false
+	}
+	v, err := MakePoint(uint32(srid.Int()), c...)
+	return v, err == nil
 }
 
 func (p *tckParser) mapLit(depth int) (Value, error) {

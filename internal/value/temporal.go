@@ -93,41 +93,6 @@ func (v Value) DurationParts() (months, days, sec int64, ns int32) {
 // IsTemporal reports whether the kind is a point in time or a duration.
 func (k Kind) IsTemporal() bool { return k >= DateTime && k <= Duration }
 
-// NewPoint makes a Point of two or three coordinates.
-func NewPoint(srid uint32, coords ...float64) Value {
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 28), srid)
-	for _, c := range coords {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(c))
-	}
-	return FromBytes(Point, 0, b)
-}
-
-// SRID reads the reference system of a Point.
-func (v Value) SRID() uint32 {
-	if v.kind != Point || v.n < 4 {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(v.Raw())
-}
-
-func (v Value) coords() (c [3]float64, n int) {
-	b := v.Raw()
-	if v.kind != Point || len(b) < 4 {
-		return
-	}
-	for b = b[4:]; len(b) >= 8 && n < 3; b = b[8:] {
-		c[n] = math.Float64frombits(binary.LittleEndian.Uint64(b))
-		n++
-	}
-	return
-}
-
-// Coords returns the coordinates of a Point.
-func (v Value) Coords() []float64 {
-	c, n := v.coords()
-	return append([]float64(nil), c[:n]...)
-}
-
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {

@@ -68,7 +68,9 @@ func anyValue(t *rapid.T, depth int) Value {
 	case 11:
 		return NewDuration(small.Draw(t, "m"), small.Draw(t, "d")*30, small.Draw(t, "s")*avgMonthSeconds, small.Draw(t, "n"))
 	case 12:
-		return NewPoint(uint32(rapid.IntRange(7, 8).Draw(t, "srid")), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -1, math.NaN()}).Draw(t, "x"), 1)
+		coords := []float64{rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -1, 179.5}).Draw(t, "x"), 1, 2}
+		crs := rapid.SampledFrom(crsTable[:]).Draw(t, "crs")
+		return NewPoint(crs.SRID, coords[:crs.Dims]...)
 	case 13:
 		if rapid.Bool().Draw(t, "rel") {
 			return NewRel(uint64(rapid.IntRange(1, 3).Draw(t, "id")))
@@ -257,7 +259,7 @@ func TestAgtypeText(t *testing.T) {
 		{a, `{"id": 844424930131969, "label": "Person", "properties": {"k": 1, "name": "Ada"}}::vertex`},
 		{e, `{"id": 1125899906842625, "label": "KNOWS", "end_id": 844424930131970, "start_id": 844424930131969, "properties": {}}::edge`},
 		{NewPath(b, e, b), `[{"id": 844424930131970, "label": "", "properties": {}}::vertex, {"id": 1125899906842625, "label": "KNOWS", "end_id": 844424930131970, "start_id": 844424930131969, "properties": {}}::edge, {"id": 844424930131970, "label": "", "properties": {}}::vertex]::path`},
-		{NewDate(18262), `"2020-01-01"::date`}, {NewPoint(7203, 1, 2), `{"srid": 7203, "x": 1.0, "y": 2.0}::point`}, {NewBytes([]byte{0, 255}), `"\\x00ff"::bytes`},
+		{NewDate(18262), `"2020-01-01"::date`}, {NewPoint(7203, 1, 2), `{"srid": 7203, "x": 1.0, "y": 2.0}::point`}, {NewPoint(4979, -1.5, 2, 1e20), `{"srid": 4979, "x": -1.5, "y": 2.0, "z": 1e+20}::point`}, {NewBytes([]byte{0, 255}), `"\\x00ff"::bytes`},
 	} {
 		got := string(AppendAgtype(nil, c.v))
 		if got != c.want {

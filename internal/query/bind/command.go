@@ -28,8 +28,10 @@ func (b *binder) command(body cypher.Body) *Command {
 			// A text index is kept as a range index, which serves equality, ranges and prefixes.
 		case cypher.LookupIndex:
 			b.fail(dberr.FeatureNotSupported, "", c, "labels and types need no LOOKUP index, they are always indexed")
+		case cypher.PointIndex:
+			b.failHint(dberr.FeatureNotSupported, "", c, "CREATE INDEX makes one that serves equality of points.", "POINT indexes are not supported")
 		default:
-			b.fail(dberr.FeatureNotSupported, "", c, "this kind of index is not supported yet")
+			b.fail(dberr.FeatureNotSupported, "", c, "full-text and vector indexes are not supported")
 		}
 		if c.OrReplace {
 			b.fail(dberr.FeatureNotSupported, "", c, "CREATE OR REPLACE INDEX is not supported; drop the index first")

@@ -185,7 +185,7 @@ func (b *binder) storable(x expr.Expr, n spanned) {
 	if t.Kinds&^(1<<value.Null) != 0 && t.Is(bad) {
 		b.fail(dberr.TypeError, "InvalidPropertyType", n, "a property cannot hold a %s", t)
 	}
-	if t.Is(expr.TList.Kinds) && t.Kinds.Has(value.List) && t.Elem != nil && t.Elem.Kinds&^(1<<value.Null) != 0 && t.Elem.Is(bad) {
+	if t.Is(expr.TList.Kinds) && t.Kinds.Has(value.List) && t.Elem != nil && t.Elem.Kinds&^(1<<value.Null) != 0 && t.Elem.Is(bad|expr.TList.Kinds) {
 		b.fail(dberr.TypeError, "InvalidPropertyType", n, "a property cannot hold a List of %s", *t.Elem)
 	}
 }

@@ -41,20 +41,34 @@ func (x *run) storable(key string, v value.Value) error {
 	case value.Map, value.Node, value.Rel, value.Path:
 		return bad("a " + expr.KindName(v.Kind()))
 	case value.List:
-		for _, e := range v.All() {
-			switch e.Kind() {
-			case value.Null:
-				return bad("a list with a null")
-			case value.Map, value.Node, value.Rel, value.Path:
-				return bad("a list of " + expr.KindName(e.Kind()))
-			case value.List:
-				if err := x.storable(key, e); err != nil {
-					return err
-				}
-			}
+		if what := badList(v); what != "" {
+			return bad("a list " + what)
 		}
 	}
 	return nil
+}
+
+// badList says why a list cannot be a property: its elements must be of one kind (all numbers are), none null, none a container or an
+// entity, and points of one reference system.
+func badList(v value.Value) string {
+	var first value.Value
+	for i, e := range v.All() {
+		switch e.Kind() {
+		case value.Null:
+			return "with a null"
+		case value.Map, value.Node, value.Rel, value.Path, value.List:
+			return "of " + expr.KindName(e.Kind())
+		}
+		switch {
+		case i == 0:
+			first = e
+		case e.Kind() != first.Kind() && !(e.IsNumber() && first.IsNumber()):
+			return "of both " + expr.KindName(first.Kind()) + " and " + expr.KindName(e.Kind())
+		case e.Kind() == value.Point && e.SRID() != first.SRID():
+			return "of points of several coordinate reference systems"
+		}
+	}
+	return ""
 }
 
 // propRows builds the property rows of a write from memory that lives until the next reset.

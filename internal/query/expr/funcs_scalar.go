@@ -236,6 +236,8 @@ func appendText(dst []byte, v value.Value) []byte {
 		return value.AppendNumeric(dst, v)
 	case k.IsTemporal():
 		return value.AppendTemporal(dst, v)
+	case k == value.Point:
+		return value.AppendPointText(dst, v)
 	}
 	return value.AppendTCK(dst, v)
 }

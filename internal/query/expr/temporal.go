@@ -146,35 +146,6 @@ func noComponent(v value.Value, key string) error {
 	return dberr.New(dberr.ArgumentError, "%s has no component `%s`", KindName(v.Kind()), key).WithToken("InvalidArgumentValue")
 }
 
-// pointComponent reads a coordinate.
-func pointComponent(v value.Value, key string) (value.Value, error) {
-	c := v.Coords()
-	at := func(i int) (value.Value, error) {
-		if i < len(c) {
-			return value.NewFloat(c[i]), nil
-		}
-		return value.Value{}, nil
-	}
-	switch key {
-	case "x", "longitude":
-		return at(0)
-	case "y", "latitude":
-		return at(1)
-	case "z", "height":
-		return at(2)
-	case "srid":
-		return value.NewInt(int64(v.SRID())), nil
-	case "crs":
-		if name := crsName[v.SRID()]; name != "" {
-			return value.NewString(name), nil
-		}
-		return value.Value{}, nil
-	}
-	return value.Value{}, noComponent(v, key)
-}
-
-var crsName = map[uint32]string{7203: "cartesian", 9157: "cartesian-3d", 4326: "wgs-84", 4979: "wgs-84-3d"}
-
 // temporalComponent reads a component of a temporal value or of a duration.
 func temporalComponent(v value.Value, key string) (value.Value, error) {
 	i := func(n int64) (value.Value, error) { return value.NewInt(n), nil }

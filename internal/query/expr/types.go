@@ -44,6 +44,7 @@ var (
 	TRel     = Type{Kinds: Kinds(value.Rel)}
 	TPath    = Type{Kinds: Kinds(value.Path)}
 	TEntity  = Type{Kinds: Kinds(value.Node, value.Rel)}
+	TPoint   = Type{Kinds: Kinds(value.Point)}
 	TDate    = Type{Kinds: Kinds(value.Date)}
 	TAnyTime = Type{Kinds: Kinds(value.DateTime, value.LocalDateTime, value.Date, value.Time, value.LocalTime)}
 )
