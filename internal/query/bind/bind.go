@@ -59,33 +59,6 @@ type binder struct {
 	params map[string]int
 	anon   int
 	slots  []*Var // by slot; nil for hints
-	size   size
-}
-
-// What a statement may ask of the planner, which compares each write with every clause and keeps the variables in scope at each: a longer
-// script would take minutes and gigabytes before its first row (rules C12).
-const (
-	maxPairs = 40 << 20 // (clauses that write) × clauses
-	maxSeen  = 32 << 20 // variables in scope, summed over the clauses
-)
-
-// size counts clauses, those that write, and the variables that each of them sees.
-type size struct{ clauses, writes, seen int }
-
-// grow notes a clause and refuses a statement that is too large to plan.
-func (b *binder) grow(c cypher.Clause, sc *scope) {
-	z := &b.size
-	z.clauses++
-	if updating(c) {
-		z.writes++
-	}
-	for ; sc != nil; sc = sc.parent {
-		z.seen += len(sc.vars)
-	}
-	if z.clauses*z.writes > maxPairs || z.seen > maxSeen {
-		b.failHint(dberr.StatementTooComplex, "StatementTooComplex", c, "Send the data as a parameter and UNWIND it, or split the text into several statements.",
-			"the statement has too many clauses: %d so far, %d of which write", z.clauses, z.writes)
-	}
 }
 
 // fault carries an error up to Bind.
@@ -296,7 +269,6 @@ func (p *part) run(sq *cypher.SingleQuery) {
 
 func (p *part) clause(c cypher.Clause, last, alone bool) {
 	b := p.b
-	b.grow(c, p.sc)
 	readOnly := p.kind == queryExists || p.kind == queryCollect
 	if readOnly && updating(c) {
 		b.fail(dberr.Syntax, "InvalidClauseComposition", c, "%s is not allowed inside EXISTS, COUNT or COLLECT", clauseName(c))

@@ -205,7 +205,7 @@ func (b *binder) show(c *cypher.Show) *Query {
 			if it.Alias != nil && it.Alias.Name != v.Name {
 				nv = b.alias(it.Alias.Name, v.Col(it.Pos(), it.End()), it.Pos())
 			}
-			if next.vars[nv.Name] != nil {
+			if next.vars.get(nv.Name) != nil {
 				b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", it, "column `%s` is defined more than once", nv.Name)
 			}
 			pr.Items = append(pr.Items, Item{Var: nv, Expr: v.Col(it.Pos(), it.End()), Name: nv.Name})

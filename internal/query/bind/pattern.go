@@ -335,7 +335,7 @@ func clampLen(n int64) int {
 // oldRel checks a relationship variable that exists.
 func (p *patBinder) oldRel(v *Var, el *cypher.RelPattern, varLen bool, typ expr.Type, what string) {
 	b := p.b
-	if p.before.vars[v.Name] != v && p.sc.vars[v.Name] == v {
+	if p.before.vars.get(v.Name) != v && p.sc.vars.get(v.Name) == v {
 		// Introduced by this clause.
 		if p.singles[v] && (v.Kind == RelVar) == !varLen {
 			b.fail(dberr.Syntax, "RelationshipUniquenessViolation", el.Var, "relationship `%s` cannot be used twice in one pattern", v.Name)

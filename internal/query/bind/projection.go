@@ -72,7 +72,7 @@ func (p *part) projection(c cypher.Clause, pj *cypher.Projection, where cypher.E
 	// ORDER BY and WHERE see the new names before the old ones.
 	both := in.clone()
 	for _, it := range pr.Items {
-		both.vars[it.Name] = it.Var
+		both.vars.set(it.Name, it.Var)
 	}
 	octx := b.ectx(both, "ORDER BY")
 	if pr.Agg {
@@ -104,7 +104,7 @@ func (p *part) projection(c cypher.Clause, pj *cypher.Projection, where cypher.E
 		if it.Var.Name != it.Name {
 			it.Var.Name = it.Name
 		}
-		next.vars[it.Name] = it.Var
+		next.vars.set(it.Name, it.Var)
 	}
 	p.sc = next
 	if ret {

@@ -1,13 +1,77 @@
 package bind
 
 import (
+	"maps"
 	"sort"
 	"strings"
 )
 
-// scope maps names to variables. A scope is not changed once something else refers to it: add copies the map.
+// nameMap maps names to variables. Copies share what they have in common: a copy starts a layer of its own, and layers grow by doubling, so
+// that a statement of many thousand clauses, each of which adds a name, neither copies them all each time nor looks long for one.
+type nameMap struct {
+	layers []map[string]*Var // not changed any more; a later one hides the names of those before
+	top    map[string]*Var
+	size   int // names in all layers, hidden ones included
+}
+
+func (m *nameMap) get(name string) *Var {
+	if v := m.top[name]; v != nil {
+		return v
+	}
+	for i := len(m.layers) - 1; i >= 0; i-- {
+		if v := m.layers[i][name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (m *nameMap) set(name string, v *Var) {
+	if m.top == nil {
+		m.top = map[string]*Var{}
+	}
+	m.top[name] = v
+	m.size++
+}
+
+// copy returns a map with the same names; both may be added to.
+func (m *nameMap) copy() nameMap {
+	if len(m.top) > 0 {
+		top, ls := m.top, m.layers
+		for len(ls) > 0 && len(ls[len(ls)-1]) <= 2*len(top) {
+			joined := maps.Clone(ls[len(ls)-1])
+			maps.Copy(joined, top)
+			top, ls = joined, ls[:len(ls)-1]
+		}
+		m.layers, m.top = append(ls[:len(ls):len(ls)], top), nil
+	}
+	return nameMap{layers: m.layers, size: m.size}
+}
+
+// each calls f for every name.
+func (m *nameMap) each(f func(name string, v *Var)) {
+	for n, v := range m.top {
+		f(n, v)
+	}
+	for i := len(m.layers) - 1; i >= 0; i-- {
+	next:
+		for n, v := range m.layers[i] {
+			if m.top[n] != nil {
+				continue
+			}
+			for _, l := range m.layers[i+1:] {
+				if l[n] != nil {
+					continue next
+				}
+			}
+			f(n, v)
+		}
+	}
+}
+
+// scope maps names to variables. A scope is not changed once something else refers to it.
 type scope struct {
-	vars   map[string]*Var
+	vars   nameMap
 	parent *scope // enclosing scope: of an outer query or around a lambda
 	frame  *frame // not nil: a subquery's border lies between this scope and its parent
 	closed bool   // the parent is not visible (CALL { } without imports)
@@ -29,27 +93,23 @@ func (f *frame) note(v *Var) {
 	f.lambda = f.lambda || v.Lambda
 }
 
-func newScope(parent *scope) *scope { return &scope{vars: map[string]*Var{}, parent: parent} }
+func newScope(parent *scope) *scope { return &scope{parent: parent} }
 
 // clone makes a scope of the same level that may be added to.
 func (s *scope) clone() *scope {
-	c := &scope{vars: make(map[string]*Var, len(s.vars)+4), parent: s.parent, frame: s.frame, closed: s.closed}
-	for n, v := range s.vars {
-		c.vars[n] = v
-	}
-	return c
+	return &scope{vars: s.vars.copy(), parent: s.parent, frame: s.frame, closed: s.closed}
 }
 
 // cut makes an empty scope of the same level: what WITH leaves before its items are added.
 func (s *scope) cut() *scope {
-	return &scope{vars: map[string]*Var{}, parent: s.parent, frame: s.frame, closed: s.closed}
+	return &scope{parent: s.parent, frame: s.frame, closed: s.closed}
 }
 
 // find looks a name up, also in the scopes around, and notes it in the subqueries whose borders it crosses.
 func (s *scope) find(name string) *Var {
 	var crossed []*frame
 	for ; s != nil; s = s.parent {
-		if v := s.vars[name]; v != nil {
+		if v := s.vars.get(name); v != nil {
 			for _, f := range crossed {
 				f.note(v)
 			}
@@ -68,7 +128,7 @@ func (s *scope) find(name string) *Var {
 // has reports whether a name is visible, without noting a use.
 func (s *scope) has(name string) bool {
 	for ; s != nil; s = s.parent {
-		if s.vars[name] != nil {
+		if s.vars.get(name) != nil {
 			return true
 		}
 		if s.closed {
@@ -81,16 +141,14 @@ func (s *scope) has(name string) bool {
 // add makes a variable visible; an anonymous one never is.
 func (s *scope) add(v *Var) {
 	if !v.Anon {
-		s.vars[v.Name] = v
+		s.vars.set(v.Name, v)
 	}
 }
 
 // named lists the written variables of this level by name.
 func (s *scope) named() []*Var {
 	var out []*Var
-	for _, v := range s.vars {
-		out = append(out, v)
-	}
+	s.vars.each(func(_ string, v *Var) { out = append(out, v) })
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }
@@ -99,9 +157,7 @@ func (s *scope) named() []*Var {
 func (s *scope) names() []string {
 	var out []string
 	for ; s != nil; s = s.parent {
-		for n := range s.vars {
-			out = append(out, n)
-		}
+		s.vars.each(func(n string, _ *Var) { out = append(out, n) })
 		if s.closed {
 			break
 		}

@@ -574,7 +574,7 @@ func (p *part) subquery(c *cypher.Subquery) {
 		imports := newScope(nil)
 		if c.ScopeStar {
 			for _, v := range p.sc.named() {
-				imports.vars[v.Name] = v
+				imports.vars.set(v.Name, v)
 			}
 		}
 		for _, id := range c.Scope {
@@ -582,9 +582,9 @@ func (p *part) subquery(c *cypher.Subquery) {
 			if v == nil {
 				b.undefined(p.sc, id, id.Name)
 			}
-			imports.vars[id.Name] = v
+			imports.vars.set(id.Name, v)
 		}
-		for _, v := range imports.vars {
+		for _, v := range imports.named() {
 			f.note(v)
 		}
 		inner = newScope(imports)
@@ -601,7 +601,7 @@ func (p *part) subquery(c *cypher.Subquery) {
 			open.frame = f
 			in.imports = open
 			for n, v := range visible(p.sc) {
-				open.vars[n] = v
+				open.vars.set(n, v)
 			}
 			for _, it := range w.Items {
 				if v := p.sc.find(it.Expr.(*cypher.Var).Name); v != nil {
@@ -636,7 +636,7 @@ func (p *part) subquery(c *cypher.Subquery) {
 		if sc.has(name) {
 			b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", c, "variable `%s` is already defined in the query around", name)
 		}
-		sc.vars[name] = q.Cols[k]
+		sc.vars.set(name, q.Cols[k])
 	}
 	p.sc = sc
 	out.Body, out.Imports = q, f.free
@@ -646,11 +646,11 @@ func (p *part) subquery(c *cypher.Subquery) {
 func visible(sc *scope) map[string]*Var {
 	out := map[string]*Var{}
 	for s := sc; s != nil; s = s.parent {
-		for n, v := range s.vars {
+		s.vars.each(func(n string, v *Var) {
 			if out[n] == nil {
 				out[n] = v
 			}
-		}
+		})
 		if s.closed {
 			break
 		}

@@ -529,11 +529,7 @@ type poisoned struct {
 }
 
 func (o *poisoned) next() (*expr.Batch, error) {
-	for _, c := range o.copy.own {
-		if c != nil {
-			c.Poison()
-		}
-	}
+	o.copy.own.each((*vec.Column).Poison)
 	b, err := o.operator.next()
 	if b == nil || err != nil {
 		return nil, err

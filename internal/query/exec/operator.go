@@ -138,14 +138,57 @@ func (c *core) types(names []string, dst []schema.LabelID) (ids []schema.LabelID
 type rows struct {
 	width int
 	b     expr.Batch
-	own   []*vec.Column
+	own   columns
+}
+
+// columns are an operator's own columns by slot. In a statement with very many slots an operator has few of them.
+type columns struct {
+	dense []*vec.Column
+	few   map[plan.Slot]*vec.Column
+}
+
+// manySlots is the width above which columns are kept by slot number.
+const manySlots = 2048
+
+func (c *columns) at(s plan.Slot) *vec.Column {
+	if c.dense != nil {
+		return c.dense[s]
+	}
+	return c.few[s]
+}
+
+func (c *columns) each(f func(*vec.Column)) {
+	for _, x := range c.dense {
+		if x != nil {
+			f(x)
+		}
+	}
+	for _, x := range c.few {
+		f(x)
+	}
+}
+
+func (c *columns) set(s plan.Slot, x *vec.Column) {
+	if c.dense != nil {
+		c.dense[s] = x
+		return
+	}
+	c.few[s] = x
+}
+
+func (c *columns) init(width int) {
+	if width > manySlots {
+		c.few = map[plan.Slot]*vec.Column{}
+		return
+	}
+	c.dense = make([]*vec.Column, width)
 }
 
 // start begins a new batch without columns.
 func (r *rows) start() {
 	if r.b.Cols == nil {
 		r.b.Cols = make([]*vec.Column, r.width)
-		r.own = make([]*vec.Column, r.width)
+		r.own.init(r.width)
 	}
 	clear(r.b.Cols)
 	r.b.N, r.b.Sel = 0, nil
@@ -155,7 +198,7 @@ func (r *rows) start() {
 func (r *rows) pass(in *expr.Batch) {
 	if r.b.Cols == nil {
 		r.b.Cols = make([]*vec.Column, r.width)
-		r.own = make([]*vec.Column, r.width)
+		r.own.init(r.width)
 	}
 	copy(r.b.Cols, in.Cols)
 	r.b.N, r.b.Sel = in.N, in.Sel
@@ -163,10 +206,10 @@ func (r *rows) pass(in *expr.Batch) {
 
 // raw returns the operator's own column of a slot and puts it into the batch; its content is what it was.
 func (r *rows) raw(s plan.Slot) *vec.Column {
-	c := r.own[s]
+	c := r.own.at(s)
 	if c == nil {
 		c = new(vec.Column)
-		r.own[s] = c
+		r.own.set(s, c)
 	}
 	r.b.Cols[s] = c
 	return c
@@ -198,11 +241,7 @@ func (r *rows) gather(in *expr.Batch, keep []plan.Slot, idx []uint16) {
 }
 
 func (r *rows) bytes() (n int64) {
-	for _, c := range r.own {
-		if c != nil {
-			n += int64(cap(c.Kinds) + 8*cap(c.Words))
-		}
-	}
+	r.own.each(func(c *vec.Column) { n += int64(cap(c.Kinds) + 8*cap(c.Words)) })
 	return n
 }
 

@@ -520,7 +520,7 @@ func (o *lock) target(b *expr.Batch, i int) error {
 	}
 	if t.Optional {
 		o.out.b.Cols[t.Slot] = b.Cols[t.Slot]
-		if c := o.out.own[t.Slot]; c != nil {
+		if c := o.out.own.at(t.Slot); c != nil {
 			c.Reset()
 		}
 	}

@@ -417,14 +417,14 @@ func (b *builder) given(q *expr.Quantifier) bool {
 	g := b.g
 	r := slotSet{}
 	r.reads(q.Pred)
-	for x := range r {
+	for x := range r.all() {
 		if x == q.Slot || g.isHint(x) {
 			continue
 		}
 		if t, ok := g.bySlot[x]; ok && b.done.has(t) {
 			continue
 		}
-		if !g.in.bound[x] && !g.p.hintOfBound(x, g.in.bound) {
+		if !g.in.bound.has(x) && !g.p.hintOfBound(x, g.in.bound) {
 			return false
 		}
 	}
@@ -521,7 +521,7 @@ func (b *builder) join(s *stream, st *state) *stream {
 	}
 	out := s.with(n)
 	out.bound = clone(s.bound)
-	for x := range right.bound {
+	for x := range right.bound.all() {
 		out.bound.add(x)
 	}
 	out.keys = nil
@@ -597,7 +597,7 @@ func (b *builder) aloneDecidable(i int) bool {
 	}
 	r := slotSet{}
 	r.reads(g.preds[i].e)
-	for x := range r {
+	for x := range r.all() {
 		if _, ok := g.bySlot[x]; !ok && !g.isHint(x) {
 			return false
 		}
@@ -608,7 +608,7 @@ func (b *builder) aloneDecidable(i int) bool {
 func reads(e expr.Expr, slot Slot) bool {
 	r := slotSet{}
 	r.reads(e)
-	return r[slot]
+	return r.has(slot)
 }
 
 func (b *builder) path(s *stream, pt *bind.PatPath) *stream {
@@ -662,12 +662,12 @@ func (g *graph) notePreds() {
 func (p *planner) optional(s *stream, m *bind.Match, dup bool) *stream {
 	var fresh []*bind.Var
 	for _, n := range m.Pattern.Nodes {
-		if !s.bound[n.Var.Slot] {
+		if !s.bound.has(n.Var.Slot) {
 			fresh = append(fresh, n.Var)
 		}
 	}
 	for _, r := range m.Pattern.Rels {
-		if !s.bound[r.Var.Slot] {
+		if !s.bound.has(r.Var.Slot) {
 			fresh = append(fresh, r.Var)
 		}
 		if r.Path != nil {
@@ -713,7 +713,7 @@ func (p *planner) optionalExpand(s *stream, m *bind.Match) *Expand {
 		return nil
 	}
 	r := pt.Rels[0]
-	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest || s.bound[r.Var.Slot] {
+	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest || s.bound.has(r.Var.Slot) {
 		return nil
 	}
 	for _, n := range pt.Nodes {
@@ -727,7 +727,7 @@ func (p *planner) optionalExpand(s *stream, m *bind.Match) *Expand {
 			return nil
 		}
 	}
-	lb, rb := s.bound[r.Left.Slot], s.bound[r.Right.Slot]
+	lb, rb := s.bound.has(r.Left.Slot), s.bound.has(r.Right.Slot)
 	from, to, dir := r.Left, r.Right, r.Dir
 	switch {
 	case !lb && !rb:
@@ -813,7 +813,7 @@ func (p *planner) countStore(s *stream, group []*bind.Match, rest []bind.Clause)
 	}
 	n.Base = p.base(1)
 	out := s.with(n)
-	out.bound = slotSet{n.Out1: true}
+	out.bound = setOf([]Slot{n.Out1})
 	// The rest of the projection runs over the single row.
 	rest2 := *pr
 	rest2.Agg, rest2.Aggs = false, nil

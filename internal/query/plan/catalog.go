@@ -50,11 +50,12 @@ const (
 	RuleLateProps      Rule = "late-properties"    // read all properties of a variable in one visit
 	RuleCountStore     Rule = "count-store"        // count(*) of a label or type from counters
 	RuleFuseSet        Rule = "fuse-set"           // adjacent SET and REMOVE with disjoint footprints as one (rules C2)
+	RuleFuseCreate     Rule = "fuse-create"        // adjacent CREATEs as one
 	RuleTypeUnique     Rule = "type-unique"        // no uniqueness test between relationships of disjoint types (rules C7)
 )
 
 // Rules lists all rules.
 var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleByID, RuleJoinOrder, RuleHashJoin, RulePushDown, RuleSemiApply, RuleOptionalExpand,
-	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleTypeUnique}
+	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }

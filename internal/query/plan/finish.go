@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"sort"
-
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 )
 
@@ -10,7 +8,7 @@ import (
 func (p *planner) finish() {
 	l := &liveness{p: p}
 	p.q.Root = l.visit(p.q.Root, slotSet{}, nil)
-	l.hints(p.q.Root, nil)
+	l.hints(p.q.Root, slotSet{})
 	id := 0
 	p.q.Walk(func(n Node) {
 		n.Info().ID = id
@@ -27,27 +25,18 @@ type args struct {
 	need  slotSet
 }
 
-func sorted(s slotSet) []Slot {
-	out := make([]Slot, 0, len(s))
-	for x := range s {
-		out = append(out, x)
-	}
-	sort.Ints(out)
-	return out
-}
-
 // visit handles n given the slots read above it; a belongs to the right side that n is part of. It returns the operator to use instead of n.
 func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 	// Operators without effect are left out.
 	switch x := n.(type) {
 	case *ProjectPath:
-		if !need[x.Path] {
+		if !need.has(x.Path) {
 			return l.visit(x.Child, need, a)
 		}
 	case *Project:
 		var items []Item
 		for _, it := range x.Items {
-			if need[it.Slot] || raises(it.Expr) {
+			if need.has(it.Slot) || raises(it.Expr) {
 				items = append(items, it)
 			}
 		}
@@ -58,7 +47,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 	case *PropFetch:
 		var reads []Read
 		for _, r := range x.Reads {
-			if need[r.Slot] {
+			if need.has(r.Slot) {
 				reads = append(reads, r)
 			}
 		}
@@ -67,21 +56,21 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		}
 		x.Reads = reads
 	case *Expand:
-		if !need[x.Rel] && x.RelHint != NoSlot && !need[x.RelHint] && !(x.Pred != nil && (reads(x.Pred, x.Rel) || reads(x.Pred, x.RelHint))) {
+		if !need.has(x.Rel) && x.RelHint != NoSlot && !need.has(x.RelHint) && !(x.Pred != nil && (reads(x.Pred, x.Rel) || reads(x.Pred, x.RelHint))) {
 			x.Rel, x.RelHint = NoSlot, NoSlot
 		}
 	case *VarExpand:
-		if !need[x.Rels] && x.Rels != NoSlot {
+		if !need.has(x.Rels) && x.Rels != NoSlot {
 			x.Rels = NoSlot
 			if x.prune {
 				x.Mode = Endpoints
 			}
 		}
 	case *ShortestPath:
-		if !need[x.Rels] {
+		if !need.has(x.Rels) {
 			x.Rels = NoSlot
 		}
-		if !need[x.Path] {
+		if !need.has(x.Path) {
 			x.Path = NoSlot
 		}
 	}
@@ -108,7 +97,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		return n
 	case *Argument:
 		a.nodes = append(a.nodes, x)
-		for s := range need {
+		for s := range need.all() {
 			if s != x.RowID {
 				a.need.add(s)
 			}
@@ -134,8 +123,8 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 			own.add(x.To)
 		}
 		own.add(x.Unique...)
-		for d := range defs {
-			delete(own, d)
+		for d := range defs.all() {
+			own.drop(d)
 		}
 	case *ProjectEndpoints:
 		own.add(x.Rel)
@@ -152,10 +141,9 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		own.add(x.Unique...)
 	case *VarExpand:
 		defs.add(x.Rels)
-		delete(own, x.StepRel)
-		delete(own, x.StepNode)
-		l.dropHint(own, x.StepRel)
-		l.dropHint(own, x.StepNode)
+		own.drop(x.StepRel, x.StepNode)
+		l.dropHint(&own, x.StepRel)
+		l.dropHint(&own, x.StepNode)
 		own.add(x.From, x.BoundRels)
 		if x.Into {
 			own.add(x.To)
@@ -165,10 +153,9 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		own.add(x.Unique...)
 	case *ShortestPath:
 		defs.add(x.Rels, x.Path, x.Length)
-		delete(own, x.StepRel)
-		delete(own, x.StepNode)
-		l.dropHint(own, x.StepRel)
-		l.dropHint(own, x.StepNode)
+		own.drop(x.StepRel, x.StepNode)
+		l.dropHint(&own, x.StepRel)
+		l.dropHint(&own, x.StepNode)
 		own.add(x.From, x.To)
 		own.add(x.Unique...)
 	case *ProjectPath:
@@ -235,9 +222,9 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		sub := &args{need: slotSet{}}
 		top := slotSet{}
 		right := slotSet{}
-		produced(x.Right, right)
-		for s := range need {
-			if right[s] {
+		produced(x.Right, &right)
+		for s := range need.all() {
+			if right.has(s) {
 				top.add(s)
 			}
 		}
@@ -245,8 +232,8 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		x.Right = l.visit(x.Right, top, sub)
 		x.Args = l.close(sub, x.RowID)
 		left := slotSet{}
-		for s := range need {
-			if !right[s] && s != x.Slot {
+		for s := range need.all() {
+			if !right.has(s) && s != x.Slot {
 				left.add(s)
 			}
 		}
@@ -255,7 +242,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		if x.Kind == Optional {
 			var nulls []Slot
 			for _, s := range x.Nulls {
-				if need[s] {
+				if need.has(s) {
 					nulls = append(nulls, s)
 				}
 			}
@@ -284,24 +271,24 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 			own.add(s.Slot, s.Hint)
 		}
 		left := clone(need)
-		for s := range own {
+		for s := range own.all() {
 			left.add(s)
 		}
 		left.add(x.Args...)
-		for s := range binds {
-			delete(left, s)
+		for s := range binds.all() {
+			left.drop(s)
 		}
 		x.Left = l.visit(x.Left, left, a)
 		return n
 	case *CartesianProduct:
 		right := slotSet{}
-		produced(x.Right, right)
+		produced(x.Right, &right)
 		x.Left = l.visit(x.Left, minus(need, right), a)
 		x.Right = l.visit(x.Right, both(need, right), nil)
 		return n
 	case *HashJoin:
 		right := slotSet{}
-		produced(x.Right, right)
+		produced(x.Right, &right)
 		lneed, rneed := minus(need, right), both(need, right)
 		for _, k := range x.Keys {
 			lneed.reads(k.Left)
@@ -316,8 +303,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		}
 		for _, it := range x.Items {
 			defs.add(it.Slot, it.Hint)
-			delete(own, it.Slot)
-			delete(own, it.Hint)
+			own.drop(it.Slot, it.Hint)
 		}
 	case *Lock:
 		for _, t := range x.Targets {
@@ -330,7 +316,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 	case *Foreach:
 		sub := &args{need: slotSet{}}
 		x.Body = l.visit(x.Body, slotSet{}, sub)
-		delete(sub.need, x.Var)
+		sub.need.drop(x.Var)
 		x.Args = l.close2(sub, NoSlot, x.Var)
 		own.add(x.Args...)
 	case *ProcedureCall:
@@ -349,7 +335,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		return n
 	}
 	down := minus(out, defs)
-	for s := range own {
+	for s := range own.all() {
 		down.add(s)
 	}
 	// A leaf's own column is not asked of its input.
@@ -358,38 +344,12 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 }
 
 // dropHint removes the hint of a slot from what is read.
-func (l *liveness) dropHint(s slotSet, slot Slot) {
+func (l *liveness) dropHint(s *slotSet, slot Slot) {
 	if slot != NoSlot {
 		if h := l.p.q.Slots[slot].Hint; h != NoSlot {
-			delete(s, h)
+			s.drop(h)
 		}
 	}
-}
-
-func setOf(ss []Slot) slotSet {
-	out := slotSet{}
-	out.add(ss...)
-	return out
-}
-
-func minus(a, b slotSet) slotSet {
-	out := slotSet{}
-	for s := range a {
-		if !b[s] {
-			out.add(s)
-		}
-	}
-	return out
-}
-
-func both(a, b slotSet) slotSet {
-	out := slotSet{}
-	for s := range a {
-		if b[s] {
-			out.add(s)
-		}
-	}
-	return out
 }
 
 // only lists the slots of need that are in defs or part.
@@ -404,7 +364,7 @@ func (l *liveness) close(a *args, rowID Slot) []Slot { return l.close2(a, rowID,
 
 // close2 is close for the body of FOREACH, whose variable the operator itself provides.
 func (l *liveness) close2(a *args, rowID, extra Slot) []Slot {
-	delete(a.need, rowID)
+	a.need.drop(rowID)
 	out := sorted(a.need)
 	for _, n := range a.nodes {
 		n.Args = out
@@ -420,7 +380,7 @@ func (l *liveness) close2(a *args, rowID, extra Slot) []Slot {
 }
 
 // produced collects the slots that a tree binds itself, those of its Arguments not included.
-func produced(n Node, s slotSet) {
+func produced(n Node, s *slotSet) {
 	producedBy(n, s)
 	switch x := n.(type) {
 	case *Apply:
@@ -441,7 +401,7 @@ func produced(n Node, s slotSet) {
 }
 
 // producedBy adds the slots that one operator binds.
-func producedBy(n Node, s slotSet) {
+func producedBy(n Node, s *slotSet) {
 	switch x := n.(type) {
 	case *AllNodesScan:
 		s.add(x.Node, x.Hint)
@@ -546,7 +506,7 @@ func (l *liveness) hints(n Node, arg slotSet) slotSet {
 	keep := func(ss []Slot, have slotSet) []Slot {
 		out := ss[:0:0]
 		for _, s := range ss {
-			if slots[s].Kind != HintWord || have[s] {
+			if slots[s].Kind != HintWord || have.has(s) {
 				out = append(out, s)
 			}
 		}
@@ -555,9 +515,7 @@ func (l *liveness) hints(n Node, arg slotSet) slotSet {
 	b := n.Info()
 	have := slotSet{}
 	join := func(s slotSet) {
-		for x := range s {
-			have.add(x)
-		}
+		have.join(s)
 	}
 	subs := func() {
 		exprs(n, func(e *expr.Expr, _ bool) {
@@ -624,7 +582,7 @@ func (l *liveness) hints(n Node, arg slotSet) slotSet {
 		return setOf(b.Out)
 	}
 	one := slotSet{}
-	producedBy(n, one)
+	producedBy(n, &one)
 	join(one)
 	b.Out = keep(b.Out, have)
 	return have

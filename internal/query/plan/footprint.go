@@ -111,6 +111,134 @@ func conflict(i, k *effects) string {
 	return ""
 }
 
+// window is the footprints of the clauses since the last barrier, as far as one of them can ask for the next. Footprints that say the same are kept
+// once, so that a script of many thousand clauses is compared with what differs in it.
+type window struct {
+	n       int // clauses
+	wrote   bool
+	clauses []*effects
+	same    map[string]bool     // which footprints are in clauses
+	made    map[string]*effects // what clauses that only create made, by the clause's name
+}
+
+// push notes a clause. One that neither writes nor reads its own rows can be in nobody's way (only R_i∩W_k needs no barrier).
+func (w *window) push(e *effects) {
+	w.n++
+	w.wrote = w.wrote || e.w.any()
+	if !e.w.any() && e.o.none() {
+		return
+	}
+	if w.same == nil {
+		w.same, w.made = map[string]bool{}, map[string]*effects{}
+	}
+	if !e.creates() {
+		if key := e.key(); !w.same[key] {
+			w.same[key] = true
+			w.clauses = append(w.clauses, e)
+		}
+		return
+	}
+	m := w.made[e.name]
+	if m == nil {
+		m = &effects{name: e.name, distinct: func(int) bool { return true }}
+		w.made[e.name] = m
+		w.clauses = append(w.clauses, m)
+	}
+	once := func(format string, args ...any) bool {
+		key := e.name + fmt.Sprintf(format, args...)
+		if w.same[key] {
+			return false
+		}
+		w.same[key] = true
+		return true
+	}
+	for _, s := range e.w.nodes {
+		if once(" node %q", s.labels) {
+			m.w.nodes = append(m.w.nodes, s)
+		}
+	}
+	for _, r := range e.w.rels {
+		if once(" rel %q", r.types) {
+			m.w.rels = append(m.w.rels, r)
+		}
+	}
+	// What is not distinct on its variable is acquitted by nothing.
+	ent := func(x entFP) entFP {
+		if !e.distinct(x.v) {
+			x.v = unknownVar
+		}
+		return x
+	}
+	for _, x := range e.w.merged {
+		if x = ent(x); once(" merged %v", x) {
+			m.w.merged = append(m.w.merged, x)
+		}
+	}
+	for _, x := range e.o.props {
+		x.v = ent(entFP{v: x.v}).v
+		m.o.props = append(m.o.props, x)
+	}
+	for _, x := range e.o.labels {
+		x.v = ent(entFP{v: x.v}).v
+		m.o.labels = append(m.o.labels, x)
+	}
+	for _, x := range e.o.exists {
+		if x = ent(x); once(" exists %v", x) {
+			m.o.exists = append(m.o.exists, x)
+		}
+	}
+}
+
+// conflict returns why a barrier must stand before k, or "".
+func (w *window) conflict(k *effects) string {
+	for _, i := range w.clauses {
+		if reason := conflict(i, k); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// key writes down all that conflict asks of a footprint.
+func (e *effects) key() string {
+	return fmt.Sprintf("%s %q %q", e.name, e.known(&e.o), fmt.Sprintf("%v %v", e.w, e.knownChanges()))
+}
+
+func (e *effects) known(a *access) string {
+	var b strings.Builder
+	fmt.Fprint(&b, *a)
+	for _, x := range a.props {
+		fmt.Fprint(&b, e.distinct(x.v))
+	}
+	for _, x := range a.labels {
+		fmt.Fprint(&b, e.distinct(x.v))
+	}
+	for _, x := range a.exists {
+		fmt.Fprint(&b, e.distinct(x.v))
+	}
+	return b.String()
+}
+
+func (e *effects) knownChanges() []bool {
+	var out []bool
+	for _, x := range e.w.props {
+		out = append(out, e.distinct(x.v))
+	}
+	for _, x := range e.w.labels {
+		out = append(out, e.distinct(x.v))
+	}
+	for _, xs := range [][]entFP{e.w.deletes, e.w.rows, e.w.merged} {
+		for _, x := range xs {
+			out = append(out, e.distinct(x.v))
+		}
+	}
+	return out
+}
+
+func (a *access) none() bool {
+	return len(a.scans)+len(a.rels)+len(a.props)+len(a.labels)+len(a.exists) == 0
+}
+
 // creates reports whether a clause makes entities and neither looks for any nor changes old ones.
 func (e *effects) creates() bool {
 	w := &e.w
@@ -119,6 +247,9 @@ func (e *effects) creates() bool {
 
 // readWrite returns what r may read of what w changes, or "".
 func readWrite(w *changes, r *access, same func(a, b int) bool) string {
+	if !w.any() && !w.detach {
+		return ""
+	}
 	if w.all && (len(r.scans)+len(r.rels)+len(r.props)+len(r.labels)+len(r.exists) > 0) {
 		return "what"
 	}
@@ -177,8 +308,8 @@ func readWrite(w *changes, r *access, same func(a, b int) bool) string {
 	if s := named(r.labels, w.labels, "label"); s != "" {
 		return s
 	}
-	for _, e := range r.exists {
-		for _, d := range w.deletes {
+	for _, d := range w.deletes {
+		for _, e := range r.exists {
 			if d.ent&e.ent != 0 && !same(d.v, e.v) {
 				return "entities"
 			}
@@ -627,20 +758,25 @@ func (p *planner) setEffects(e *effects, items []bind.SetItem, merge bool) {
 
 // rowByRow reports whether the items of a SET must run one row and one item at a time: one of them reads what the clause writes.
 func (p *planner) rowByRow(items []bind.SetItem, distinct func(int) bool) bool {
-	for i := range items {
-		var w effects
-		p.setEffects(&w, items[i:i+1], true)
-		for j := range items {
-			var a access
-			a.expr(p, items[j].Val)
-			a.expr(p, items[j].KeyExpr)
-			if items[j].Var == nil {
-				a.expr(p, items[j].Target)
-			}
-			if from := p.entities(items[j].Val); from != 0 && (items[j].Kind == bind.SetMap || items[j].Kind == bind.AddMap) {
-				fv, _ := p.target(items[j].Val)
-				a.props = append(a.props, namedFP{anyName, fv, from})
-			}
+	var all effects
+	p.setEffects(&all, items, true)
+	for j := range items {
+		var a access
+		a.expr(p, items[j].Val)
+		a.expr(p, items[j].KeyExpr)
+		if items[j].Var == nil {
+			a.expr(p, items[j].Target)
+		}
+		if from := p.entities(items[j].Val); from != 0 && (items[j].Kind == bind.SetMap || items[j].Kind == bind.AddMap) {
+			fv, _ := p.target(items[j].Val)
+			a.props = append(a.props, namedFP{anyName, fv, from})
+		}
+		if readWrite(&all.w, &a, func(x, y int) bool { return false }) == "" {
+			continue
+		}
+		for i := range items {
+			var w effects
+			p.setEffects(&w, items[i:i+1], true)
 			same := func(x, y int) bool {
 				// The item's own row, read before it is written: no other row touches the entity.
 				return j <= i && x == y && x != unknownVar && distinct(x)

@@ -150,7 +150,7 @@ func (p *planner) pieces(s *stream, group []*bind.Match, dup bool) *stream {
 				if !seen[v] {
 					seen[v] = true
 					placed[v] = true
-					piece.Pattern.Nodes = append(piece.Pattern.Nodes, &bind.PatNode{Var: v, Bound: s.bound[v.Slot]})
+					piece.Pattern.Nodes = append(piece.Pattern.Nodes, &bind.PatNode{Var: v, Bound: s.bound.has(v.Slot)})
 				}
 			}
 			for _, r := range rels[:k] {
@@ -213,8 +213,8 @@ func (p *planner) pieces(s *stream, group []*bind.Match, dup bool) *stream {
 func (p *planner) readable(e expr.Expr, have slotSet) bool {
 	r := slotSet{}
 	r.reads(e)
-	for x := range r {
-		if !have[x] && !p.hintOfBound(x, have) {
+	for x := range r.all() {
+		if !have.has(x) && !p.hintOfBound(x, have) {
 			return false
 		}
 	}
@@ -232,7 +232,7 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 		g.nodes = append(g.nodes, gnode{v: v})
 		s := set{n: 1 << i}
 		g.bySlot[v.Slot] = s
-		if in.bound[v.Slot] {
+		if in.bound.has(v.Slot) {
 			g.bound = g.bound.or(s)
 		}
 		return i
@@ -271,7 +271,7 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 		gp := gpred{e: e, sel: p.selectivity(e), cost: predCost(e)}
 		r := slotSet{}
 		r.reads(e)
-		for x := range r {
+		for x := range r.all() {
 			gp.need = gp.need.or(g.bySlot[x])
 		}
 		if q, _ := semi(e); q != nil && !q.Lambda && p.opt.on(RuleSemiApply) {
@@ -298,7 +298,7 @@ func (g *graph) boundNodes() []expr.Expr {
 	var out []expr.Expr
 	for i := range g.nodes {
 		v := g.nodes[i].v
-		if g.bound.n&(1<<i) == 0 || v.Kind == bind.NodeVar && !g.p.opts[v.Root.Slot] {
+		if g.bound.n&(1<<i) == 0 || v.Kind == bind.NodeVar && !g.p.opts.has(v.Root.Slot) {
 			continue
 		}
 		touched := false
@@ -676,13 +676,13 @@ func (g *graph) needs(e expr.Expr) (set, bool) {
 	before := false
 	r := slotSet{}
 	r.reads(e)
-	for x := range r {
+	for x := range r.all() {
 		if t, ok := g.bySlot[x]; ok {
 			s = s.or(t)
 			if g.bound.touches(t) {
 				before = true
 			}
-		} else if g.in.bound[x] {
+		} else if g.in.bound.has(x) {
 			before = true
 		}
 	}
@@ -725,16 +725,13 @@ func (g *graph) applied(s *state) *state {
 
 // decidable: inside a component that is planned alone only conditions without outside variables may be tested.
 func (g *graph) decidable(s *state, i int) bool {
-	if g.in.bound == nil {
-		return true
-	}
-	if len(g.in.bound) > 0 || g.in.root != nil {
+	if !g.in.bound.empty() || g.in.root != nil {
 		return true
 	}
 	// Planned alone: no variable from before.
 	r := slotSet{}
 	r.reads(g.preds[i].e)
-	for x := range r {
+	for x := range r.all() {
 		if _, ok := g.bySlot[x]; !ok && !g.isHint(x) {
 			return false
 		}
@@ -1175,10 +1172,10 @@ func (g *graph) dependence(e expr.Expr) dependence {
 	d := dependence{ok: true}
 	r := slotSet{}
 	r.reads(e)
-	for x := range r {
+	for x := range r.all() {
 		if t, ok := g.bySlot[x]; ok {
 			d.need = d.need.or(t)
-		} else if !g.in.bound[x] && !g.isHint(x) && !g.p.hintOfBound(x, g.in.bound) {
+		} else if !g.in.bound.has(x) && !g.isHint(x) && !g.p.hintOfBound(x, g.in.bound) {
 			return dependence{}
 		}
 	}

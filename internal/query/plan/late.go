@@ -48,7 +48,7 @@ func (l *lateProps) entityProp(x expr.Expr) (propKey, schema.Entity, bool) {
 		return propKey{}, 0, false
 	}
 	c, ok := pr.Of.(*expr.Col)
-	if !ok || l.lambda[c.Slot] {
+	if !ok || l.lambda.has(c.Slot) {
 		return propKey{}, 0, false
 	}
 	t := c.Type()

@@ -23,10 +23,14 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 			q, err = nil, f.err
 		}
 	}()
-	p := &planner{st: st, cat: cat, opt: opt, vars: map[int]*bind.Var{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
+	p := &planner{st: st, cat: cat, opt: opt, vars: map[int]*bind.Var{}, named: map[*bind.Var][]*bind.Var{}, hintOf: map[int][]*bind.Var{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
 		part: NoSlot, outer: slotSet{}, opts: slotSet{}, locked: slotSet{}}
 	for _, v := range st.Vars {
 		p.vars[v.Slot] = v
+		p.named[v.Root] = append(p.named[v.Root], v)
+		if v.Hint != NoSlot {
+			p.hintOf[v.Hint] = append(p.hintOf[v.Hint], v)
+		}
 	}
 	for i := 0; i < st.Slots; i++ {
 		p.q.Slots = append(p.q.Slots, SlotInfo{Hint: NoSlot})
@@ -74,8 +78,17 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 		p.lateProps()
 	}
 	p.finish()
+	if cells := p.q.Nodes * len(p.q.Slots); cells > maxCells {
+		e := dberr.Compile(dberr.StatementTooComplex, "StatementTooComplex", -1, -1, "the statement is too long to run: %d operators with %d columns", p.q.Nodes, len(p.q.Slots))
+		e.Hint = "Send the data as a parameter and UNWIND it, or split the text into several statements."
+		return nil, e
+	}
 	return p.q, nil
 }
+
+// maxCells is what a plan may ask of the executor, whose operators have a place for each column of the statement: a longer script would take gigabytes
+// before its first row (rules C12).
+const maxCells = 256 << 20
 
 // fault carries an error up to Make.
 type fault struct{ err error }
@@ -102,9 +115,12 @@ type planner struct {
 	q    *Query
 	vars map[int]*bind.Var // by slot
 
+	named  map[*bind.Var][]*bind.Var // the names of one root, itself included, by ascending slot
+	hintOf map[int][]*bind.Var       // the variables whose hint a slot is
+
 	cid        CID // where reading operators of the current clause stand
 	clause     int
-	window     []*effects // clauses since the last barrier
+	window     window // clauses since the last barrier
 	barrierAll bool
 	deleted    bool // a DELETE lies before
 	deletedAt  int  // its clause
@@ -120,6 +136,7 @@ type planner struct {
 	preds  map[int][]expr.Expr // conditions by variable, for Lock
 	opts   slotSet             // variables that an OPTIONAL MATCH may have left null
 	locked slotSet
+	ahead  *ahead // what the part at hand will change
 }
 
 // describe fills SlotInfo of a variable.
@@ -201,11 +218,22 @@ func (s *stream) distinctOn(v int) bool {
 	return false
 }
 
+// maxKeys bounds the keys of a stream: each step copies them, and a key left out only costs a barrier.
+const maxKeys = 64
+
+// key adds a set of variables on which rows are distinct. Where there is at most one row nothing can be added.
+func (s *stream) key(vs ...int) {
+	if len(s.keys) > 0 && len(s.keys[0]) == 0 || len(s.keys) >= maxKeys {
+		return
+	}
+	s.keys = append(s.keys, vs)
+}
+
 // extend adds a variable to every key.
 func (s *stream) extend(v int) {
 	out := make([][]int, 0, len(s.keys))
 	for _, k := range s.keys {
-		if len(k) < 8 {
+		if len(k) < 8 && len(out) < maxKeys {
 			out = append(out, append(append([]int(nil), k...), v))
 		}
 	}
@@ -214,32 +242,24 @@ func (s *stream) extend(v int) {
 
 // barrier puts an Eager below the clause whose footprint is e, if one of the clauses before conflicts with it.
 func (p *planner) barrier(s *stream, e *effects) {
-	defer func() { p.window = append(p.window, e) }()
 	if e.distinct == nil {
 		e.distinct = never
 	}
 	if p.noBarrier || p.q.ReadOnly {
 		return
 	}
+	defer func() { p.window.push(e) }()
 	reason := ""
 	if p.barrierAll {
 		// Between two clauses that only read, with no write before them, a barrier would change nothing but the memory that it takes.
-		wrote := e.w.any()
-		for _, i := range p.window {
-			wrote = wrote || i.w.any()
-		}
-		if len(p.window) > 0 && (wrote || p.cid.Seg > 0) {
+		if p.window.n > 0 && (p.window.wrote || e.w.any() || p.cid.Seg > 0) {
 			reason = "reference run"
 			if p.opt.NoCommandIDs && !p.opt.Reference {
 				reason = "the store has no command ids"
 			}
 		}
 	} else {
-		for _, i := range p.window {
-			if reason = conflict(i, e); reason != "" {
-				break
-			}
-		}
+		reason = p.window.conflict(e)
 	}
 	if reason != "" {
 		p.eager(s, reason)
@@ -257,7 +277,7 @@ func (p *planner) eager(s *stream, reason string) {
 func (p *planner) newSegment() {
 	p.q.Segments = append(p.q.Segments, Segment{})
 	p.cid = CID{Seg: len(p.q.Segments) - 1}
-	p.window = nil
+	p.window = window{}
 }
 
 // wrote takes the next command id of the segment for a write clause and returns the clause's own CID.
@@ -324,21 +344,14 @@ func (p *planner) query(s *stream, q *bind.Query, rowID Slot) (*stream, []*bind.
 		for _, part := range q.Parts {
 			for _, c := range part.Clauses {
 				if writesStore(c) {
-					p.window = append(p.window, p.effects(c))
-					p.window[len(p.window)-1].distinct = never
+					e := p.effects(c)
+					e.distinct = never
+					p.window.push(e)
 				}
 			}
 		}
 	}
 	return out, q.Cols
-}
-
-func clone(s slotSet) slotSet {
-	c := make(slotSet, len(s))
-	for k, v := range s {
-		c[k] = v
-	}
-	return c
 }
 
 // copyLeaf copies the leaf that a part of a union starts from.
@@ -359,6 +372,8 @@ func setCID(n Node, c CID) { n.Info().CID = c }
 
 func (p *planner) partOf(s *stream, part *bind.Part) *stream {
 	cs := part.Clauses
+	defer func(a *ahead) { p.ahead = a }(p.ahead)
+	p.ahead = &ahead{clauses: cs}
 	for i := 0; i < len(cs); i++ {
 		p.clause++
 		switch c := cs[i].(type) {
@@ -404,20 +419,24 @@ func (p *planner) partOf(s *stream, part *bind.Part) *stream {
 			}
 			p.q.Schema = true
 		case *bind.Create:
+			c, n := p.fuseCreates(c, cs[i+1:])
 			s = p.create(s, c)
+			i += n
 		case *bind.Set:
 			fused := []*bind.Set{c}
+			var f fusion
+			f.takes(p.effects(c))
 			for p.opt.on(RuleFuseSet) && i+1 < len(cs) {
 				n, ok := cs[i+1].(*bind.Set)
-				if !ok || !p.fusible(fused, n) {
+				if !ok || !f.takes(p.effects(n)) {
 					break
 				}
 				fused = append(fused, n)
 				i++
 			}
-			s = p.set(s, fused, cs[i+1:])
+			s = p.set(s, fused)
 		case *bind.Delete:
-			s = p.delete(s, c, cs[i:])
+			s = p.delete(s, c)
 		case *bind.Merge:
 			s = p.merge(s, c)
 		case *bind.Foreach:
@@ -552,7 +571,7 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 	if len(keys) > 0 && limit != nil && p.opt.on(RuleLateProject) && !c.Distinct {
 		var now []Item
 		for _, it := range before {
-			if needed[it.Slot] {
+			if needed.has(it.Slot) {
 				now = append(now, it)
 			} else {
 				late = append(late, it)
@@ -603,8 +622,8 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 			r := slotSet{}
 			r.reads(e)
 			ok := true
-			for x := range r {
-				ok = ok && (bound[x] || p.hintOfBound(x, bound))
+			for x := range r.all() {
+				ok = ok && (bound.has(x) || p.hintOfBound(x, bound))
 			}
 			if ok {
 				keepPreds[v] = append(keepPreds[v], e)
@@ -618,9 +637,10 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 	return s
 }
 
+// hintOfBound reports whether a slot is the hint of a bound variable.
 func (p *planner) hintOfBound(slot int, bound slotSet) bool {
-	for b := range bound {
-		if v := p.vars[b]; v != nil && v.Hint == slot {
+	for _, v := range p.hintOf[slot] {
+		if bound.has(v.Slot) {
 			return true
 		}
 	}

@@ -235,7 +235,7 @@ func checkPlan(t testing.TB, q *Query) {
 			t.Errorf("P4: %T reads at %d of %d writes", n, b.CID.Read, w)
 		}
 	})
-	checkSlots(t, q, q.Root, nil)
+	checkSlots(t, q, q.Root, slotSet{})
 }
 
 // checkSlots: whatever an operator reads is there (P2).
@@ -245,7 +245,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		s := setOf(a.Args)
 		s.add(a.RowID)
 		for _, x := range a.Args {
-			if !arg[x] {
+			if !arg.has(x) {
 				t.Errorf("P2: Argument %v wants slot %d (%s) that nothing passes down", a.Args, x, q.Slots[x].Name)
 			}
 		}
@@ -257,7 +257,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		for i, c := range n.Inputs {
 			in := checkSlots(t, q, c, arg)
 			for _, f := range n.From[i] {
-				if !in[f] {
+				if !in.has(f) {
 					t.Errorf("P2: Union input %d lacks slot %d (%s)", i, f, q.Slots[f].Name)
 				}
 			}
@@ -266,13 +266,11 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 	case *Apply:
 		have = checkSlots(t, q, n.Left, arg)
 		r := checkSlots(t, q, n.Right, have)
-		if !r[n.RowID] {
+		if !r.has(n.RowID) {
 			t.Errorf("P6: the right side of %s loses its row id", applyNames[n.Kind])
 		}
 		if n.Kind == Inner || n.Kind == Optional {
-			for s := range r {
-				have.add(s)
-			}
+			have.join(r)
 			have.add(n.Nulls...)
 		}
 		have.add(n.Slot)
@@ -280,7 +278,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 	case *Merge:
 		have = checkSlots(t, q, n.Left, arg)
 		r := checkSlots(t, q, n.Right, have)
-		if !r[n.RowID] {
+		if !r.has(n.RowID) {
 			t.Errorf("P6: the right side of Merge loses its row id")
 		}
 		have.add(n.Binds...)
@@ -290,9 +288,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 	case *CartesianProduct, *HashJoin:
 		cs := n.Children()
 		have = checkSlots(t, q, cs[0], arg)
-		for s := range checkSlots(t, q, cs[1], nil) {
-			have.add(s)
-		}
+		have.join(checkSlots(t, q, cs[1], slotSet{}))
 	case *Foreach:
 		have = checkSlots(t, q, n.Child, arg)
 		in := clone(have)
@@ -330,17 +326,15 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 	exprs(n, func(e *exprT, _ bool) {
 		r := slotSet{}
 		r.reads(*e)
-		for s := range r {
-			if !have[s] && !defs[s] && q.Slots[s].Kind != HintWord {
+		for s := range r.all() {
+			if !have.has(s) && !defs.has(s) && q.Slots[s].Kind != HintWord {
 				t.Errorf("P2: %T reads slot %d (%s) that is not there, in %s", n, s, q.Slots[s].Name, text(*e))
 			}
 		}
 		subplans(*e, func(_ *subplanT, p *Subplan) {
 			in := clone(have)
-			for s := range lambdas(*e) {
-				in.add(s)
-			}
-			if !checkSlots(t, q, p.Root, in)[p.RowID] {
+			in.join(lambdas(*e))
+			if !checkSlots(t, q, p.Root, in).has(p.RowID) {
 				t.Errorf("P6: a sub-plan loses its row id")
 			}
 		})
@@ -365,16 +359,14 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		return out
 	case *ProduceResults:
 		for _, c := range n.Cols {
-			if !have[c] {
+			if !have.has(c) {
 				t.Errorf("P2: column %s is not there", q.Slots[c].Name)
 			}
 		}
 	}
 	out := clone(have)
 	one := slotSet{}
-	producedBy(n, one)
-	for s := range one {
-		out.add(s)
-	}
+	producedBy(n, &one)
+	out.join(one)
 	return out
 }

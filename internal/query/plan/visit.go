@@ -111,19 +111,8 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 	}
 }
 
-// slotSet is a set of slots.
-type slotSet map[Slot]bool
-
-func (s slotSet) add(slots ...Slot) {
-	for _, x := range slots {
-		if x >= 0 {
-			s[x] = true
-		}
-	}
-}
-
 // reads adds the slots that an expression reads of its row, those of sub-plans included.
-func (s slotSet) reads(e expr.Expr) {
+func (s *slotSet) reads(e expr.Expr) {
 	if e == nil {
 		return
 	}
@@ -131,14 +120,14 @@ func (s slotSet) reads(e expr.Expr) {
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x := x.(type) {
 		case *expr.Col:
-			if !lambda[x.Slot] {
+			if !lambda.has(x.Slot) {
 				s.add(x.Slot, x.Hint)
 			}
 		case *expr.HasLabels:
 			s.add(x.Hint)
 		case *expr.Subplan:
 			for _, f := range x.Free {
-				if !lambda[f] {
+				if !lambda.has(f) {
 					s.add(f)
 				}
 			}

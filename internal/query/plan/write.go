@@ -39,12 +39,55 @@ func (p *planner) createItems(items []bind.CreateItem, fresh []*bind.Var) []Crea
 func readsAny(e expr.Expr, set slotSet) bool {
 	r := slotSet{}
 	r.reads(e)
-	for x := range r {
-		if set[x] {
-			return true
+	return r.meets(set)
+}
+
+// fuseCreates joins a CREATE with those right behind it that read nothing which it makes: a script of many thousand clauses is one operator then.
+// It returns the joined clause and how many it took.
+func (p *planner) fuseCreates(c *bind.Create, rest []bind.Clause) (*bind.Create, int) {
+	n := 0
+	made := slotSet{}
+	all := *c
+	for _, r := range rest {
+		next, ok := r.(*bind.Create)
+		if !ok || !p.opt.on(RuleFuseCreate) {
+			break
+		}
+		if n == 0 {
+			all.Items, all.Fresh, all.Paths = append([]bind.CreateItem(nil), c.Items...), append([]*bind.Var(nil), c.Fresh...), append([]*bind.PatPath(nil), c.Paths...)
+			for _, v := range c.Fresh {
+				made.add(v.Slot)
+			}
+		}
+		if !p.apart(next, made) {
+			break
+		}
+		all.Items, all.Fresh, all.Paths = append(all.Items, next.Items...), append(all.Fresh, next.Fresh...), append(all.Paths, next.Paths...)
+		all.End = next.End
+		for _, v := range next.Fresh {
+			made.add(v.Slot)
+		}
+		n++
+	}
+	if n == 0 {
+		return c, 0
+	}
+	return &all, n
+}
+
+// apart reports whether a CREATE looks for nothing in the graph and reads no value of what was made.
+func (p *planner) apart(c *bind.Create, made slotSet) bool {
+	for _, it := range c.Items {
+		if it.Map != nil && (hasSubplan(it.Map) || readsAny(it.Map, made)) {
+			return false
+		}
+		for _, pr := range it.Props {
+			if hasSubplan(pr.Val) || readsAny(pr.Val, made) {
+				return false
+			}
 		}
 	}
-	return false
+	return true
 }
 
 func (p *planner) create(s *stream, c *bind.Create) *stream {
@@ -55,7 +98,7 @@ func (p *planner) create(s *stream, c *bind.Create) *stream {
 	for _, v := range c.Fresh {
 		s.bound.add(v.Slot)
 		if v.Kind != bind.PathVar {
-			s.keys = append(s.keys, []int{v.Root.Slot})
+			s.key(v.Root.Slot)
 		}
 	}
 	for _, pt := range c.Paths {
@@ -90,80 +133,73 @@ func (p *planner) setItems(items []bind.SetItem) []SetItem {
 	return out
 }
 
-// fusible reports whether SET or REMOVE n may run in one pass with those before it (rules C2): disjoint keys and labels, and neither reads what the
-// other writes.
-func (p *planner) fusible(before []*bind.Set, n *bind.Set) bool {
-	k := p.effects(n)
-	for _, b := range before {
-		i := p.effects(b)
-		never := func(a, b int) bool { return false }
-		if readWrite(&i.w, &k.r, never) != "" || readWrite(&k.w, &i.r, never) != "" {
+// fusion is a run of adjacent SET and REMOVE clauses that one pass may do (rules C2).
+type fusion struct {
+	eff   effects
+	names map[string]bool // keys and labels that they write
+}
+
+// takes reports whether a clause with the footprint k may join: disjoint keys and labels, and neither reads what the other writes. It then has.
+func (f *fusion) takes(k *effects) bool {
+	never := func(a, b int) bool { return false }
+	if f.names == nil {
+		f.names = map[string]bool{}
+	} else if readWrite(&f.eff.w, &k.r, never) != "" || readWrite(&k.w, &f.eff.r, never) != "" {
+		return false
+	}
+	for _, x := range k.w.props {
+		if f.names["key "+x.name] || f.names["key "+anyName] || x.name == anyName && len(f.eff.w.props) > 0 {
 			return false
 		}
-		for _, x := range i.w.props {
-			for _, y := range k.w.props {
-				if x.name == anyName || y.name == anyName || x.name == y.name {
-					return false
-				}
-			}
-		}
-		for _, x := range i.w.labels {
-			for _, y := range k.w.labels {
-				if x.name == y.name {
-					return false
-				}
-			}
+	}
+	for _, x := range k.w.labels {
+		if f.names["label "+x.name] {
+			return false
 		}
 	}
+	for _, x := range k.w.props {
+		f.names["key "+x.name] = true
+	}
+	for _, x := range k.w.labels {
+		f.names["label "+x.name] = true
+	}
+	f.eff.r.merge(&k.r)
+	f.eff.w.merge(&k.w)
 	return true
 }
 
-func (p *planner) set(s *stream, group []*bind.Set, rest []bind.Clause) *stream {
+func (p *planner) set(s *stream, group []*bind.Set) *stream {
 	c := *group[0]
-	for _, g := range group[1:] {
-		c.Items = append(append([]bind.SetItem(nil), c.Items...), g.Items...)
+	c.Items = nil
+	for _, g := range group {
+		c.Items = append(c.Items, g.Items...)
 		c.End = g.End
 	}
 	rows := p.rowByRow(c.Items, s.distinctOn)
 	cid := p.write(s, &c)
-	s = p.lock(s, append([]bind.Clause{&c}, rest...), cid)
+	s = p.lock(s, cid)
 	n := &Set{Base: p.base(s.est), Child: s.root, Items: p.setItems(c.Items), RowByRow: rows || p.opt.Reference, Remove: c.Remove && len(group) == 1}
 	n.CID = cid
 	n.CID.Own = n.RowByRow
 	return s.with(n)
 }
 
-// lock puts a Lock below the first write clause for the targets of it and of later clauses that are bound by now (rules A9).
-func (p *planner) lock(s *stream, clauses []bind.Clause, cid CID) *stream {
-	n := &Lock{Child: s.root}
+// ahead lists the variables that the clauses of one part of a query change, each once, as long as they wait for their lock.
+type ahead struct {
+	clauses []bind.Clause // not yet looked through
+	vars    []*bind.Var
+}
+
+// targets returns the variables that wait.
+func (a *ahead) targets(p *planner) []*bind.Var {
+	seen := map[*bind.Var]bool{}
 	add := func(v *bind.Var) {
-		if v == nil || v.Lambda || p.locked[v.Root.Slot] || p.opt.Reference {
-			return
+		if v != nil && !v.Lambda && !seen[v.Root] {
+			seen[v.Root] = true
+			a.vars = append(a.vars, v)
 		}
-		// The variable may have another name further down: what is bound here has the same root.
-		var here *bind.Var
-		for slot := range s.bound {
-			if w := p.vars[slot]; w != nil && w.Root == v.Root && (here == nil || w.Slot < here.Slot) {
-				here = w
-			}
-		}
-		if here == nil {
-			return
-		}
-		ent, ok := here.Entity()
-		if !ok {
-			return
-		}
-		p.locked.add(v.Root.Slot)
-		t := LockTarget{Slot: here.Slot, Hint: here.Hint, Entity: ent, Optional: p.opts[here.Root.Slot]}
-		for _, e := range p.preds[here.Slot] {
-			if readsBound(p, e, s.bound) {
-				t.Recheck = append(t.Recheck, e)
-			}
-		}
-		n.Targets = append(n.Targets, t)
 	}
-	for _, c := range clauses {
+	for _, c := range a.clauses {
 		switch c := c.(type) {
 		case *bind.Set:
 			for _, it := range c.Items {
@@ -177,6 +213,48 @@ func (p *planner) lock(s *stream, clauses []bind.Clause, cid CID) *stream {
 			}
 		}
 	}
+	a.clauses = nil
+	return a.vars
+}
+
+// lock puts a Lock below the first write clause for the targets of it and of later clauses that are bound by now (rules A9).
+func (p *planner) lock(s *stream, cid CID) *stream {
+	if p.opt.Reference {
+		return s
+	}
+	n := &Lock{Child: s.root}
+	wait := p.ahead.vars[:0]
+	for _, v := range p.ahead.targets(p) {
+		if p.locked.has(v.Root.Slot) {
+			continue
+		}
+		// The variable may have another name further down: what is bound here has the same root.
+		var here *bind.Var
+		for _, w := range p.named[v.Root] {
+			if s.bound.has(w.Slot) {
+				here = w
+				break
+			}
+		}
+		if here == nil {
+			wait = append(wait, v)
+			continue
+		}
+		ent, ok := here.Entity()
+		if !ok {
+			wait = append(wait, v)
+			continue
+		}
+		p.locked.add(v.Root.Slot)
+		t := LockTarget{Slot: here.Slot, Hint: here.Hint, Entity: ent, Optional: p.opts.has(here.Root.Slot)}
+		for _, e := range p.preds[here.Slot] {
+			if readsBound(p, e, s.bound) {
+				t.Recheck = append(t.Recheck, e)
+			}
+		}
+		n.Targets = append(n.Targets, t)
+	}
+	p.ahead.vars = wait
 	if len(n.Targets) == 0 {
 		return s
 	}
@@ -188,17 +266,17 @@ func (p *planner) lock(s *stream, clauses []bind.Clause, cid CID) *stream {
 func readsBound(p *planner, e expr.Expr, bound slotSet) bool {
 	r := slotSet{}
 	r.reads(e)
-	for x := range r {
-		if !bound[x] && !p.hintOfBound(x, bound) {
+	for x := range r.all() {
+		if !bound.has(x) && !p.hintOfBound(x, bound) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *planner) delete(s *stream, c *bind.Delete, rest []bind.Clause) *stream {
+func (p *planner) delete(s *stream, c *bind.Delete) *stream {
 	cid := p.write(s, c)
-	s = p.lock(s, rest, cid)
+	s = p.lock(s, cid)
 	n := &Delete{Base: p.base(s.est), Child: s.root, Detach: c.Detach}
 	n.CID = cid
 	for _, e := range c.Exprs {
@@ -247,7 +325,7 @@ func (p *planner) merge(s *stream, c *bind.Merge) *stream {
 	for _, it := range n.Create {
 		l := MergeLock{Labels: it.Labels, Type: it.Type, Keys: it.Props, Start: NoSlot, End: NoSlot}
 		if it.Rel {
-			if fresh[it.Start] || fresh[it.End] {
+			if fresh.has(it.Start) || fresh.has(it.End) {
 				continue // its ends are new as well, their locks cover it
 			}
 			l.Start, l.End, l.Keys = it.Start, it.End, nil
@@ -337,8 +415,7 @@ func (p *planner) foreach(s *stream, c *bind.Foreach, rest []bind.Clause) *strea
 	n.Base = p.base(s.est)
 	if perIteration {
 		// A barrier before and after; a segment for every iteration.
-		if !p.noBarrier && len(p.window) > 1 {
-			p.window = p.window[:len(p.window)-1]
+		if !p.noBarrier && p.window.n > 1 {
 			p.eager(s, "FOREACH runs one iteration at a time: "+reason)
 			n.Child = s.root
 		}
@@ -350,7 +427,7 @@ func (p *planner) foreach(s *stream, c *bind.Foreach, rest []bind.Clause) *strea
 		arg.Base = p.base(10)
 		leave := p.enter(NoSlot)
 		// Inside one iteration barriers stand as in any statement.
-		p.noBarrier, p.window = false, nil
+		p.noBarrier, p.window = false, window{}
 		body := p.bodyOf(in, c.Body)
 		leave()
 		n.Body = body.root
@@ -430,7 +507,7 @@ func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
 			reason = "reference run"
 		}
 		if reason != "" || len(c.Body.Parts) > 1 && !p.noBarrier {
-			if !p.noBarrier && len(p.window) > 1 {
+			if !p.noBarrier && p.window.n > 1 {
 				p.eager(s, "CALL { } runs one row at a time: "+reason)
 			}
 			n.PerRow = true
@@ -449,7 +526,7 @@ func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
 	leave := p.enter(rowID)
 	if n.PerRow {
 		// Inside one iteration barriers stand as in any statement.
-		p.noBarrier, p.window = false, nil
+		p.noBarrier, p.window = false, window{}
 	}
 	p.outer = clone(in.bound)
 	in.root = &Argument{Base: p.base(1), RowID: rowID}
