@@ -264,7 +264,7 @@ type Cost struct {
 	HintsOK, HintsOwnChain, HintsMissing, HintsStale int64 // rows reached through the place where they were last seen, or not
 	IDProbes, IndexProbes, UniqueProbes              int64
 	RowsRead, EdgesRead, SeqScans                    int64
-	PagesPinned, WALBytes                            int64
+	PagesPinned, PagesRead, WALBytes                 int64
 }
 
 // Add sums two costs.
@@ -293,7 +293,7 @@ func (r *Rows) Cost() Cost {
 	return Cost{
 		HintsOK: c.HintOK, HintsOwnChain: c.HintOwnChain, HintsMissing: c.HintMissing, HintsStale: c.HintStale, IDProbes: c.IDProbes,
 		IndexProbes: c.IndexProbes, UniqueProbes: c.UniqueProbes, RowsRead: c.RowsRead, EdgesRead: c.EdgesRead, SeqScans: c.SeqScans,
-		PagesPinned: c.PagesPinned, WALBytes: c.WALBytes,
+		PagesPinned: c.PagesPinned, PagesRead: c.PagesRead, WALBytes: c.WALBytes,
 	}
 }
 

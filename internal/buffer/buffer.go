@@ -367,6 +367,7 @@ func (p *Pool) Pin(ctx context.Context, id page.ID) (*Frame, error) {
 	h := hashOf(id)
 	s := p.shardOf(h)
 	s.pins.Add(1)
+	meterPin(ctx)
 	if f := s.lookup(p, id, h); f != nil {
 		return f, nil
 	}
@@ -378,6 +379,7 @@ func (p *Pool) PinRing(ctx context.Context, id page.ID, r *Ring) (*Frame, error)
 	h := hashOf(id)
 	s := p.shardOf(h)
 	s.pins.Add(1)
+	meterPin(ctx)
 	if f := s.lookup(p, id, h); f != nil {
 		return f, nil
 	}
@@ -390,6 +392,7 @@ func (p *Pool) PinOrZero(ctx context.Context, id page.ID) (*Frame, error) {
 	h := hashOf(id)
 	s := p.shardOf(h)
 	s.pins.Add(1)
+	meterPin(ctx)
 	if f := s.lookup(p, id, h); f != nil {
 		return f, nil
 	}
@@ -440,6 +443,9 @@ func (p *Pool) pinSlow(ctx context.Context, id page.ID, h uint64, s *shard, r *R
 			return nil, err
 		}
 		p.settle(v, stateValid, stateIO)
+		if m, ok := ctx.(*Meter); ok {
+			m.Reads++
+		}
 		return v, nil
 	}
 }

@@ -25,7 +25,27 @@ func Failf(format string, args ...any) {
 
 // Crit counts the critical sections that one session, or one background task, is inside. It belongs to one goroutine at a
 // time. A nil *Crit counts nothing: right for goroutines in which nobody recovers, since a panic ends the process there.
-type Crit struct{ depth int32 }
+//
+// It also counts the bytes of the log records that its owner wrote inside, which is where log records are written.
+type Crit struct {
+	depth  int32
+	logged int64
+}
+
+// Logged notes a log record of n bytes.
+func (c *Crit) Logged(n int) {
+	if c != nil {
+		c.logged += int64(n)
+	}
+}
+
+// LogBytes returns the bytes that Logged noted.
+func (c *Crit) LogBytes() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.logged
+}
 
 // Enter begins a critical section: from here to Exit nothing may fail, wait for a lock or allocate without bound.
 func (c *Crit) Enter() {

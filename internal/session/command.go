@@ -2,12 +2,9 @@ package session
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/sql"
-	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
@@ -70,78 +67,26 @@ func (c *executeCommand) run(ctx context.Context, s *Session, args []value.Value
 	if c.stored.command == nil {
 		return nil, nil
 	}
-	var vals []value.Value
-	if c.args != nil {
-		r, err := c.args.command.run(ctx, s, args)
-		if err != nil {
-			return nil, err
-		}
-		row, err := r.Next(ctx)
-		if err == nil {
-			vals = cloneRow(row)
-		}
-		r.Close()
-		if err != nil {
-			return nil, err
-		}
+	vals, err := c.values(ctx, s, args)
+	if err != nil {
+		return nil, err
 	}
 	return c.stored.command.run(ctx, s, vals)
 }
 
-// explainCommand prints a plan.
-type explainCommand struct {
-	inner   *Prepared
-	analyze bool
-}
-
-func (c *explainCommand) inFailed() bool   { return false }
-func (c *explainCommand) tag(int64) string { return "EXPLAIN" }
-
-func (c *explainCommand) run(ctx context.Context, s *Session, args []value.Value) (rows, error) {
-	q, ok := c.inner.command.(*queryCommand)
-	if !ok {
-		return nil, dberr.New(dberr.FeatureNotSupported, "EXPLAIN of this statement is not supported yet")
+// values evaluates the arguments.
+func (c *executeCommand) values(ctx context.Context, s *Session, args []value.Value) ([]value.Value, error) {
+	if c.args == nil {
+		return nil, nil
 	}
-	var stats []plan.OpStats
-	began := time.Now()
-	if c.analyze {
-		r, err := q.start(ctx, s, args, true)
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		for {
-			row, err := r.Next(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if row == nil {
-				break
-			}
-		}
-		stats = profileOf(r.cur)
-	}
-	text := q.bound.Query.Print(plan.PrintOptions{Stats: stats})
-	tx, err := s.need(ctx)
+	r, err := c.args.command.run(ctx, s, args)
 	if err != nil {
 		return nil, err
 	}
-	for _, call := range q.cat.calls {
-		stmt, g, err := s.openGraph(ctx, tx, call.graph)
-		if err != nil {
-			return nil, err
-		}
-		comp, err := s.compile(ctx, call.text, g, stmt, true)
-		if err == nil {
-			text += "cypher " + call.graph + "\n" + comp.query().Print(plan.PrintOptions{Rows: true})
-		}
-		stmt.Close()
-		if err != nil {
-			return nil, call.shift(err)
-		}
+	defer r.Close()
+	row, err := r.Next(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if c.analyze {
-		text += fmt.Sprintf("Execution Time: %.3f ms\n", float64(time.Since(began).Microseconds())/1000)
-	}
-	return &fixed{data: planLines(text)}, nil
+	return cloneRow(row), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -191,7 +190,7 @@ func (s *Session) prepareCypher(ctx context.Context, text string, types []*sqlty
 		return nil, err
 	}
 	switch {
-	case q.Explain == plan.Explain || q.Explain == plan.Profile:
+	case q.Explain != plan.NoExplain && !s.PlanAside:
 		p.columns = []Column{{"plan", sqltype.Text}}
 	case len(q.Columns) > 0:
 		for _, name := range q.Columns {
@@ -312,9 +311,11 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 		s.ddl = true
 	}
 	if q.Explain == plan.Explain {
-		text := q.Print(plan.PrintOptions{Rows: true})
-		return &cypherRows{stmt: stmt, q: q, plan: text, lines: planLines(text)}, nil
+		r := &cypherRows{stmt: stmt, q: q, report: report(q, nil, time.Time{})}
+		r.showPlan(s)
+		return r, nil
 	}
+	began := time.Now()
 	vals, err := comp.prep.Params(params)
 	if err != nil {
 		return nil, err
@@ -325,44 +326,26 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 	}
 	r := &cypherRows{stmt: stmt, cur: cur, q: q}
 	// C3: what writes runs to its end before its first row leaves, also when nobody asks for rows. The first pull does that.
-	if !q.ReadOnly || q.Explain == plan.Profile {
+	profile := q.Explain == plan.Profile
+	if !q.ReadOnly || profile && !s.PlanAside {
 		if err := r.pull(); err != nil {
 			cur.Close()
 			return nil, err
 		}
 	}
-	if q.Explain == plan.Profile {
+	if profile {
+		r.began = began
+	}
+	if profile && !s.PlanAside {
 		for r.n > 0 {
 			if err := r.pull(); err != nil {
 				cur.Close()
 				return nil, err
 			}
 		}
-		r.plan = q.Print(plan.PrintOptions{Rows: true, Stats: profileOf(cur)})
-		r.lines = planLines(r.plan)
+		r.showPlan(s)
 	}
 	return r, nil
-}
-
-// profileOf brings an execution's counters into the form that a plan is printed with.
-func profileOf(c *exec.Cursor) []plan.OpStats {
-	var out []plan.OpStats
-	for _, p := range c.Profile() {
-		var s plan.OpStats
-		if p != nil {
-			s = plan.OpStats{Rows: p.Rows, Batches: p.Batches, Time: p.Time, Reads: p.Cost.RowsRead + p.Cost.EdgesRead + p.Cost.IDProbes + p.Cost.IndexProbes}
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-func planLines(text string) [][]value.Value {
-	var out [][]value.Value
-	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		out = append(out, []value.Value{value.NewString(line)})
-	}
-	return out
 }
 
 func (s *Session) readOnly() bool { return s.boolSetting("transaction_read_only") }
@@ -374,7 +357,7 @@ func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, a
 		WorkMem:   s.intSetting("work_mem") << 10,
 		MemLimit:  s.intSetting("hedgerow.mem_limit") << 10,
 		Temp:      s.db.temp,
-		Profile:   q.Explain == plan.Profile,
+		Profile:   q.Explain == plan.Profile || profiling(ctx),
 		Now:       time.Now(),
 		TxNow:     s.txTime,
 		AGE:       age,
@@ -401,8 +384,10 @@ type cypherRows struct {
 	q      *plan.Query
 	n, i   int // rows in the cursor's current batch, and the next of them
 	pulled bool
-	plan   string
-	lines  [][]value.Value
+	report *plan.Report
+	began  time.Time       // of a profiled statement
+	lines  [][]value.Value // of the plan, in place of the statement's rows
+	aside  bool            // the plan is asked for beside the rows
 	closed bool
 	sum    Summary
 
@@ -412,6 +397,25 @@ type cypherRows struct {
 	holding bool
 
 	detached bool // the statement is closed; sum is what it did
+}
+
+// showPlan makes the plan the result, unless the session's client asks for it beside the rows.
+func (r *cypherRows) showPlan(s *Session) {
+	if r.aside = s.PlanAside; !r.aside {
+		r.lines = planLines(r.planReport().String())
+	}
+}
+
+// planReport returns the plan that EXPLAIN or PROFILE made; nil without.
+func (r *cypherRows) planReport() *plan.Report {
+	if r.report == nil && r.q.Explain == plan.Profile && r.cur != nil {
+		rep := report(r.q, r.cur, r.began)
+		if !r.closed && r.aside {
+			return rep // more may come
+		}
+		r.report = rep
+	}
+	return r.report
 }
 
 func (r *cypherRows) pull() (err error) {
@@ -430,7 +434,7 @@ func (r *cypherRows) Next(ctx context.Context) ([]value.Value, error) {
 		r.held = r.held[1:]
 		return row, nil
 	}
-	if r.plan != "" {
+	if r.report != nil && !r.aside {
 		if len(r.lines) == 0 {
 			return nil, nil
 		}
@@ -438,7 +442,7 @@ func (r *cypherRows) Next(ctx context.Context) ([]value.Value, error) {
 		r.lines = r.lines[1:]
 		return line, nil
 	}
-	if r.closed {
+	if r.closed || r.cur == nil {
 		return nil, nil
 	}
 	if !r.pulled || r.i >= r.n && r.n > 0 {
@@ -461,6 +465,7 @@ func (r *cypherRows) Close() {
 		r.sum = *r.summary()
 	}
 	r.closed = true
+	r.planReport()
 	if r.cur != nil {
 		r.cur.Close()
 	}
@@ -527,12 +532,10 @@ func (p *Portal) Wrote() bool {
 	return ok && (!r.q.ReadOnly || r.fences != nil && r.fences.wrote)
 }
 
-// Plan returns the plan that EXPLAIN or PROFILE made, or "".
-func (p *Portal) Plan() string {
-	if r, ok := p.rows.(*cypherRows); ok {
-		return r.plan
-	}
-	return ""
+// Profiled reports whether the statement is profiled, rather than explained or just run.
+func (p *Portal) Profiled() bool {
+	r, ok := p.rows.(*cypherRows)
+	return ok && r.q.Explain == plan.Profile
 }
 
 // KB prints bytes as a memory setting.

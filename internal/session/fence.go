@@ -23,6 +23,8 @@ type fenceSet struct {
 	tables map[*tableSource][][]value.Value // rows of catalog tables
 
 	bytes int64 // of rows held in memory
+
+	ran map[*callSource]*cypherRows // EXPLAIN ANALYZE: the last run of each call
 }
 
 // charge accounts a row that is held in memory until the statement ends.
@@ -45,6 +47,11 @@ const (
 )
 
 type fenceKey struct{}
+
+// profileKey marks the context of a statement whose operators are measured, those of its calls included.
+type profileKey struct{}
+
+func profiling(ctx context.Context) bool { return ctx.Value(profileKey{}) != nil }
 
 // run executes the calls to their end, in textual order, if one of them writes.
 func (f *fenceSet) run(ctx context.Context, calls []*callSource, args []value.Value) error {
@@ -187,6 +194,9 @@ func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (
 		return nil, c.shift(err)
 	}
 	r.shared = true
+	if f.ran != nil {
+		f.ran[c] = r
+	}
 	return &shifted{rows: r, call: c}, nil
 }
 

@@ -68,12 +68,15 @@ func (c *queryCommand) start(ctx context.Context, s *Session, args []value.Value
 		return nil, err
 	}
 	fences := &fenceSet{s: s, tx: tx, stmt: stmt}
+	if profile {
+		fences.ran = map[*callSource]*cypherRows{}
+		ctx = context.WithValue(ctx, profileKey{}, true)
+	}
 	if err := fences.run(ctx, c.cat.calls, args); err != nil {
 		stmt.Close()
 		return nil, err
 	}
 	opt := s.execOptions(ctx, tx, c.bound.Query, false)
-	opt.Profile = profile
 	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, opt)
 	if err != nil {
 		stmt.Close()

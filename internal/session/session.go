@@ -93,6 +93,9 @@ type Session struct {
 	// OnNotice and OnReport, if set, are told of notices and of changes of reported settings.
 	OnNotice func(Notice)
 	OnReport func(name, v string)
+	// PlanAside makes EXPLAIN and PROFILE keep the columns and rows of the statement; the plan is asked of the portal. Without it the
+	// plan's lines are the result.
+	PlanAside bool
 
 	db     *Database
 	client Client

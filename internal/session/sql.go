@@ -43,19 +43,7 @@ func (s *Session) prepareBody(ctx context.Context, st *sql.Statement, body sql.S
 	case *sql.Copy:
 		return s.prepareCopy(ctx, st, body, types)
 	case *sql.Explain:
-		inner, err := s.prepareBody(ctx, st, body.Body, types)
-		if err != nil {
-			return nil, err
-		}
-		analyze := body.Analyze
-		for _, o := range body.Options {
-			if o.Name == "analyze" {
-				analyze = optionText(o) != "false" && optionText(o) != "off"
-			}
-		}
-		p.params, p.columns = inner.params, []Column{{"QUERY PLAN", sqltype.Text}}
-		p.command = &explainCommand{inner: inner, analyze: analyze}
-		return p, nil
+		return s.prepareExplain(ctx, st, body, types)
 	case *sql.Execute:
 		stored, err := s.Stored(body.Name.Name)
 		if err != nil {

@@ -94,6 +94,12 @@ type Stmt interface {
 	Counters() *Counters
 }
 
+// Meter is a statement that counts what is asked of the store under a context of its own: who runs the statement passes that one on.
+// The result serves one goroutine at a time, until the statement is closed.
+type Meter interface {
+	Meter(ctx context.Context) context.Context
+}
+
 // Snapshot identifies what a statement sees. Only the implementation that made it reads it.
 type Snapshot interface{ CSN() uint64 }
 
@@ -331,15 +337,4 @@ type Racer interface {
 	// AwaitUnique looks for vertices that stand in the way of a new one under a unique constraint, and waits for transactions that
 	// may have made one. True means that there is one now. Nothing is written, and nothing is promised for later.
 	AwaitUnique(ctx context.Context, labels []schema.LabelID, row *PropRow) (bool, error)
-}
-
-// Counters are what a statement cost: EXPLAIN ANALYZE, PROFILE and tests read them.
-type Counters struct {
-	NodesCreated, NodesDeleted, RelsCreated, RelsDeleted, PropsSet, LabelsAdded, LabelsRemoved int64
-	IndexesAdded, IndexesRemoved, ConstraintsAdded, ConstraintsRemoved                         int64
-
-	HintOK, HintOwnChain, HintMissing, HintStale int64
-	IDProbes, IndexProbes, UniqueProbes          int64
-	RowsRead, EdgesRead, SeqScans                int64
-	PagesPinned, WALBytes                        int64
 }

@@ -151,6 +151,7 @@ func (m *Manager) insert(tx *Tx, b *wal.Builder, hook func(page.LSN)) (page.LSN,
 	crit := tx.opts.Crit
 	crit.Enter()
 	end, err := m.log.InsertWith(b, hook)
+	crit.Logged(b.Len())
 	crit.Exit()
 	return end, err
 }

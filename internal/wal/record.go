@@ -147,6 +147,9 @@ func (b *Builder) Data(data ...[]byte) {
 	}
 }
 
+// Len returns the bytes of the record that was inserted last.
+func (b *Builder) Len() int { return len(b.buf) }
+
 // Size returns at most how long the record can become; see Log.MaxRecord.
 func (b *Builder) Size() int {
 	return headerSize + len(b.blocks)*(16+8+page.Size) + len(b.bdata) + len(b.data) + 8

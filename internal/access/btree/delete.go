@@ -57,6 +57,7 @@ func (t *Tree) removeItems(crit *invariant.Crit, f *buffer.Frame, idx []uint16) 
 	b.Block(f, wal.Standard)
 	b.BlockData(0, data)
 	_, err := t.log.Insert(b)
+	crit.Logged(b.Len())
 	crit.Exit()
 	return err
 }

@@ -284,6 +284,7 @@ func (t *Tree) place(ctx context.Context, crit *invariant.Crit, f *buffer.Frame,
 		b.Block(child, wal.Standard)
 	}
 	_, err := t.log.Insert(b)
+	crit.Logged(b.Len())
 	crit.Exit()
 	release(f)
 	if child != nil {
@@ -401,6 +402,7 @@ func (t *Tree) logSplit(crit *invariant.Crit, b *wal.Builder, s *splitter, f, ri
 		b.Block(child, wal.Standard)
 	}
 	_, err := t.log.Insert(b)
+	crit.Logged(b.Len())
 	crit.Exit()
 	return err
 }
@@ -524,6 +526,7 @@ func (t *Tree) newRoot(ctx context.Context, crit *invariant.Crit, meta, left *bu
 	left.MarkDirty()
 	b.Block(left, wal.Standard)
 	_, err = t.log.Insert(b)
+	crit.Logged(b.Len())
 	crit.Exit()
 	if err != nil {
 		return err

@@ -139,6 +139,7 @@ func (t *Tree) SetHasLong(ctx context.Context, crit *invariant.Crit) error {
 		f.MarkDirty()
 		b.Block(f, wal.Standard)
 		_, err := t.log.Insert(b)
+		crit.Logged(b.Len())
 		crit.Exit()
 		if err != nil {
 			return err

@@ -95,6 +95,7 @@ func Create(ctx context.Context, crit *invariant.Crit, pool *buffer.Pool, log *w
 	b.Block(meta, wal.WillInit)
 	b.Block(root, wal.WillInit)
 	_, err = log.Insert(b)
+	crit.Logged(b.Len())
 	crit.Exit()
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func (t *Table) insertOn(tx *txn.Tx, x txn.XID, cid uint32, f, vm *buffer.Frame,
 	b.Begin(wal.RmgrHeap, infoInsert, uint64(x))
 	i := b.Block(f, flags)
 	b.BlockData(i, body)
-	return n, t.log(b, heapPage{f, vm})
+	return n, t.log(tx.Crit(), b, heapPage{f, vm})
 }
 
 func unpin(f *buffer.Frame) {

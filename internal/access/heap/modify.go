@@ -343,7 +343,7 @@ func (t *Table) updateSame(tx *txn.Tx, x txn.XID, cid uint32, sp *spot, row []by
 	le.PutUint16(w.body[2:], uint16(newMask))
 	le.PutUint16(w.body[4:], uint16(bits&^txn.ComboCID))
 	b.BlockData(i, append(w.body[:6], row...))
-	return tid, t.log(b, heapPage{sp.f, sp.vm})
+	return tid, t.log(tx.Crit(), b, heapPage{sp.f, sp.vm})
 }
 
 // updateMove puts the new version on another page. It lets go of the spot to find one, and comes back; ok is false if the
@@ -426,7 +426,7 @@ func (t *Table) updateMove(ctx context.Context, tx *txn.Tx, x txn.XID, cid uint3
 	le.PutUint16(d[1:], uint16(bits&^txn.ComboCID))
 	putU48(d[3:], uint64(at))
 	b.BlockData(j, d[:])
-	return at, true, t.log(b, heapPage{n, nvm}, heapPage{old, oldVM})
+	return at, true, t.log(tx.Crit(), b, heapPage{n, nvm}, heapPage{old, oldVM})
 }
 
 // Delete deletes the row.
@@ -487,5 +487,5 @@ func (t *Table) mark(tx *txn.Tx, x txn.XID, cid uint32, sp *spot, bits txn.Mask,
 	d[0] = byte(sp.off)
 	le.PutUint16(d[1:], uint16(bits&^txn.ComboCID))
 	b.BlockData(i, d[:])
-	return t.log(b, heapPage{sp.f, sp.vm})
+	return t.log(tx.Crit(), b, heapPage{sp.f, sp.vm})
 }

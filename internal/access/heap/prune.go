@@ -122,6 +122,7 @@ func (t *Table) prune(f *buffer.Frame, c *invariant.Crit) int {
 	if _, err := t.o.Log.Insert(b); err != nil {
 		return 0 // the database is poisoned; whoever comes next hears of it
 	}
+	c.Logged(b.Len())
 	t.counters.Prunes.Add(1)
 	t.counters.PrunedVersions.Add(int64(pl.changes))
 	return pl.changes

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/invariant"
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
 	"github.com/hedgerowdb/hedgerow/internal/wal"
@@ -60,7 +61,7 @@ type heapPage struct{ f, vm *buffer.Frame }
 
 // log inserts the record of a change within the change's critical section. If a page was marked all-visible the mark goes with
 // the same record (H4).
-func (t *Table) log(b *wal.Builder, pages ...heapPage) error {
+func (t *Table) log(c *invariant.Crit, b *wal.Builder, pages ...heapPage) error {
 	var locked [2]*buffer.Frame
 	var index [2]int
 	n := 0
@@ -92,6 +93,7 @@ func (t *Table) log(b *wal.Builder, pages ...heapPage) error {
 		b.BlockData(index[k], d[:])
 	}
 	_, err := t.o.Log.Insert(b)
+	c.Logged(b.Len())
 	for _, f := range locked[:n] {
 		f.Unlock()
 	}

@@ -320,7 +320,7 @@ func (o *apply) collect() (*expr.Batch, error) {
 		if semi && !o.n.Exhaustive && o.got.left == 0 {
 			break
 		}
-		if err := o.mem.set(&o.x.mem, o.out.bytes()+o.got.size()); err != nil {
+		if err := o.mem.set(&o.acct, o.out.bytes()+o.got.size()); err != nil {
 			return nil, err
 		}
 	}
@@ -356,7 +356,7 @@ func (o *apply) collect() (*expr.Batch, error) {
 		return nil, dberr.New(dberr.Internal, "unknown apply")
 	}
 	o.batch = nil
-	return b, o.mem.set(&o.x.mem, o.out.bytes()+o.got.size())
+	return b, o.mem.set(&o.acct, o.out.bytes()+o.got.size())
 }
 
 // keepsOrder reports whether the rows of a right side come in the order of the argument's rows.
@@ -466,7 +466,7 @@ func (c *core) evalSubplan(_ *expr.Env, s *expr.Subplan, b *expr.Batch, sel []ui
 		if p.s.Kind == expr.SubExists && p.got.left == 0 {
 			break
 		}
-		if err := p.mem.set(&x.mem, p.got.size()); err != nil {
+		if err := p.mem.set(&c.acct, p.got.size()); err != nil {
 			return err
 		}
 	}
@@ -484,5 +484,5 @@ func (c *core) evalSubplan(_ *expr.Env, s *expr.Subplan, b *expr.Batch, sel []ui
 	default:
 		p.got.lists(out)
 	}
-	return p.mem.set(&x.mem, p.got.size())
+	return p.mem.set(&c.acct, p.got.size())
 }

@@ -1,14 +1,9 @@
 package exec
 
 import (
-	"fmt"
-	"strings"
-	"time"
-
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
-	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
 
@@ -25,18 +20,12 @@ func (x *run) build(n plan.Node) (operator, error) {
 		return nil, err
 	}
 	x.ops = append(x.ops, o)
+	made := o
 	if _, root := n.(*plan.ProduceResults); x.opt.Poison && !root {
 		o = &poisoned{operator: o, width: len(x.q.Slots)}
 	}
 	if x.opt.Profile {
-		if x.profile == nil {
-			x.profile = make([]*OpProfile, x.q.Nodes)
-		}
-		p := &OpProfile{Name: strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan.")}
-		if id := n.Info().ID; id < len(x.profile) {
-			x.profile[id] = p
-		}
-		o = &profiled{op: o, x: x, p: p}
+		o = x.measure(n, o, made)
 	}
 	return o, nil
 }
@@ -311,7 +300,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.CartesianProduct:
 		o := &cartesian{keepR: x.keepOf(n.Right.Info())}
 		o.init(x, n.Info())
-		o.spool.x = x
+		o.spool.init(x, &o.acct)
 		if err := x.child(&o.left, n.Left); err != nil {
 			return nil, err
 		}
@@ -342,7 +331,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Eager:
 		o := &eager{n: n}
 		o.init(x, n.Info())
-		o.spool.x = x
+		o.spool.init(x, &o.acct)
 		var err error
 		o.child, err = x.build(n.Child)
 		return o, err
@@ -411,7 +400,8 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.ProduceResults:
 		o := &produce{n: n}
 		o.init(x, n.Info())
-		o.spool.x, o.bytes.x = x, x
+		o.spool.init(x, &o.acct)
+		o.bytes.x, o.bytes.acct = x, &o.acct
 		return o, x.child(&o.in, n.Child)
 	case *plan.SchemaCommand:
 		o := &schemaCommand{n: n}
@@ -491,7 +481,7 @@ func (x *run) aggregate(n *plan.Aggregate) (operator, error) {
 func (x *run) merge(n *plan.Merge) (operator, error) {
 	o := &merge{n: n, arg: &argState{row: n.RowID}, view: &freshView{}, col: make([]vec.Column, 1)}
 	o.init(x, n.Info())
-	o.acc.x = x
+	o.acc.init(x, &o.acct)
 	if err := x.child(&o.left, n.Left); err != nil {
 		return nil, err
 	}
@@ -546,50 +536,6 @@ func (o *poisoned) next() (*expr.Batch, error) {
 		o.copy.b.Sel = append([]uint16(nil), b.Sel...)
 	}
 	return &o.copy.b, nil
-}
-
-// profiled measures an operator.
-type profiled struct {
-	op operator
-	x  *run
-	p  *OpProfile
-}
-
-func (o *profiled) open() error {
-	o.p.Opens++
-	return o.op.open()
-}
-
-func (o *profiled) close() {}
-
-func (o *profiled) next() (*expr.Batch, error) {
-	start, before := time.Now(), *o.x.stmt.Counters()
-	b, err := o.op.next()
-	o.p.Time += time.Since(start)
-	addCost(&o.p.Cost, o.x.stmt.Counters(), &before)
-	if b != nil {
-		o.p.Batches++
-		o.p.Rows += int64(b.Live())
-	}
-	return b, err
-}
-
-func addCost(to *store.Counters, now, before *store.Counters) {
-	to.HintOK += now.HintOK - before.HintOK
-	to.HintOwnChain += now.HintOwnChain - before.HintOwnChain
-	to.HintMissing += now.HintMissing - before.HintMissing
-	to.HintStale += now.HintStale - before.HintStale
-	to.IDProbes += now.IDProbes - before.IDProbes
-	to.IndexProbes += now.IndexProbes - before.IndexProbes
-	to.UniqueProbes += now.UniqueProbes - before.UniqueProbes
-	to.RowsRead += now.RowsRead - before.RowsRead
-	to.EdgesRead += now.EdgesRead - before.EdgesRead
-	to.SeqScans += now.SeqScans - before.SeqScans
-	to.PagesPinned += now.PagesPinned - before.PagesPinned
-	to.WALBytes += now.WALBytes - before.WALBytes
-	to.NodesCreated += now.NodesCreated - before.NodesCreated
-	to.RelsCreated += now.RelsCreated - before.RelsCreated
-	to.PropsSet += now.PropsSet - before.PropsSet
 }
 
 // keepOf returns the slots of an operator that go on; row ids always do.

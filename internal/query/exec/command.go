@@ -379,7 +379,7 @@ func (o *procedure) find() error {
 		}
 		o.field = append(o.field, i)
 	}
-	o.acc.x = o.x
+	o.acc.init(o.x, &o.acct)
 	return nil
 }
 

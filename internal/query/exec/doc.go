@@ -12,4 +12,5 @@
 // OutOfMemory and the session goes on. Spools, sorts and barriers move to temporary files at work_mem.
 // E4: cancellation is looked at once a batch, every 1,024 edges and every 4,096 comparisons.
 // E5: in the steady state no operator allocates per row.
+// E6: after Close nothing is accounted, whatever happened before.
 package exec

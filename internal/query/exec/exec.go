@@ -28,12 +28,6 @@ type Temp interface {
 	Create() (File, error) // TempLimit when the statement may have no more
 }
 
-// Budget is memory shared by statements. The tracker of a statement leases from it in pieces of 64 KiB.
-type Budget interface {
-	Lease(n int64) error // OutOfMemory when there is none
-	Return(n int64)
-}
-
 // Options say how to run one statement. The zero value works.
 type Options struct {
 	BatchSize int   // rows a batch, 1 … vec.MaxRows; zero means vec.MaxRows
@@ -153,6 +147,9 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 	if ctx.Done() != nil {
 		x.unwatch = context.AfterFunc(ctx, func() { x.cancel.Store(true) })
 	}
+	if m, ok := stmt.(store.Meter); ok {
+		x.ctx = m.Meter(ctx)
+	}
 	for s, info := range p.Query.Slots {
 		if info.Kind == plan.RowID {
 			x.rowIDs = append(x.rowIDs, s)
@@ -167,7 +164,7 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 	x.root = root
 	c.res, _ = root.(*produce)
 	if pr, ok := root.(*profiled); ok {
-		c.res = pr.op.(*produce)
+		c.res, x.rootProfile = pr.op.(*produce), pr.p
 	}
 	if c.res == nil {
 		c.Close()
@@ -197,6 +194,8 @@ type run struct {
 	root    operator
 	ops     []operator // all, for Close
 	profile []*OpProfile
+
+	rootProfile *OpProfile
 
 	rowIDs  []plan.Slot // slots of Applys' row ids
 	keys    map[string]schema.KeyID
@@ -245,64 +244,6 @@ func (x *run) check() error {
 	return nil
 }
 
-// leaseSize is what a tracker takes from its budget at a time.
-const leaseSize = 64 << 10
-
-// tracker accounts the memory of one statement. It implements expr.Account.
-type tracker struct {
-	used, peak, limit int64
-	leased            int64
-	budget            Budget
-}
-
-// Grow charges n bytes; a negative n gives them back.
-func (t *tracker) Grow(n int64) error {
-	t.used += n
-	if n <= 0 {
-		return nil
-	}
-	if t.used > t.limit {
-		t.used -= n
-		return dberr.New(dberr.OutOfMemory, "the statement needs more than its limit of %d bytes of memory", t.limit).
-			WithHint("narrow the statement, or raise the memory limit of a statement")
-	}
-	if t.used > t.peak {
-		t.peak = t.used
-	}
-	if t.budget != nil && t.used > t.leased {
-		want := (t.used - t.leased + leaseSize - 1) / leaseSize * leaseSize
-		if err := t.budget.Lease(want); err != nil {
-			t.used -= n
-			return err
-		}
-		t.leased += want
-	}
-	return nil
-}
-
-func (t *tracker) close() {
-	if t.budget != nil && t.leased > 0 {
-		t.budget.Return(t.leased)
-	}
-	t.leased, t.used = 0, 0
-}
-
-// charge tells a tracker what one holder holds.
-type charge struct{ held int64 }
-
-// set makes the holder hold n bytes.
-func (c *charge) set(t *tracker, n int64) error {
-	d := n - c.held
-	if d == 0 {
-		return nil
-	}
-	if err := t.Grow(d); err != nil {
-		return err
-	}
-	c.held = n
-	return nil
-}
-
 // Cursor is a running statement.
 type Cursor struct {
 	x       *run
@@ -321,7 +262,13 @@ func (c *Cursor) Next() (int, error) {
 	if c.done || c.err != nil || c.closed {
 		return 0, c.err
 	}
-	n, err := c.res.rows(&c.started)
+	var n int
+	var err error
+	if c.x.rootProfile != nil {
+		n, err = c.x.measureRoot(func() (int, error) { return c.res.rows(&c.started) })
+	} else {
+		n, err = c.res.rows(&c.started)
+	}
 	if err != nil {
 		c.err = err
 		return 0, err
@@ -375,14 +322,5 @@ func (c *Cursor) Counters() *store.Counters { return c.x.stmt.Counters() }
 // PeakMemory returns the most bytes that were accounted at one time.
 func (c *Cursor) PeakMemory() int64 { return c.x.mem.peak }
 
-// Profile returns one entry for each operator by plan.Base.ID; nil entries were not run. It is nil without Options.Profile.
-func (c *Cursor) Profile() []*OpProfile { return c.x.profile }
-
-// OpProfile is what one operator did.
-type OpProfile struct {
-	Name          string
-	Rows, Batches int64
-	Opens         int64
-	Time          time.Duration // with its inputs
-	Cost          store.Counters
-}
+// Accounted returns the bytes that are accounted now; none after Close (E6).
+func (c *Cursor) Accounted() int64 { return c.x.mem.used }

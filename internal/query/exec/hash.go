@@ -159,7 +159,7 @@ func (o *distinct) next() (*expr.Batch, error) {
 				o.sel = append(o.sel, uint16(i))
 			}
 		}
-		if err := o.mem.set(&o.x.mem, o.keys.bytes()+colBytes(o.scratch)); err != nil {
+		if err := o.mem.set(&o.acct, o.keys.bytes()+colBytes(o.scratch)); err != nil {
 			return nil, err
 		}
 		if len(o.sel) == 0 {
@@ -195,15 +195,6 @@ func (o *aggregate) open() error {
 		a.Reset()
 	}
 	return o.in.op.open()
-}
-
-// close gives back what the aggregates hold.
-func (o *aggregate) close() {
-	for _, a := range o.aggs {
-		_ = o.x.mem.Grow(-int64(a.Size()))
-	}
-	o.aggs = nil
-	o.core.close()
 }
 
 // seed makes the groups that exist without a row: one, or one for each row that the enclosing Apply passed down.
@@ -253,7 +244,7 @@ func (o *aggregate) load() error {
 		if err := o.add(b); err != nil {
 			return err
 		}
-		if err := o.mem.set(&o.x.mem, o.keys.bytes()+colBytes(o.keyCol)); err != nil {
+		if err := o.mem.set(&o.acct, o.keys.bytes()+colBytes(o.keyCol)); err != nil {
 			return err
 		}
 	}
@@ -431,7 +422,7 @@ func (o *hashJoin) load() error {
 			o.keys.addRow(&kb, i)
 			o.hashes = append(o.hashes, hashRow(o.cols, i))
 		}
-		if err := o.mem.set(&o.x.mem, o.build.size()+o.keys.size()+int64(cap(o.hashes))*20); err != nil {
+		if err := o.mem.set(&o.acct, o.build.size()+o.keys.size()+int64(cap(o.hashes))*20); err != nil {
 			return err
 		}
 	}
@@ -566,5 +557,5 @@ func (o *hashJoin) emit(in *expr.Batch) (*expr.Batch, error) {
 		}
 	}
 	o.out.b.N = len(o.idx)
-	return &o.out.b, o.mem.set(&o.x.mem, o.out.bytes()+o.build.size()+o.keys.size()+int64(cap(o.hashes))*20)
+	return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+o.build.size()+o.keys.size()+int64(cap(o.hashes))*20)
 }

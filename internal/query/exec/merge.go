@@ -216,7 +216,7 @@ func (o *merge) probe() error {
 			return err
 		}
 		o.found.add(rb)
-		if err := o.mem.set(&o.x.mem, o.found.size()); err != nil {
+		if err := o.mem.set(&o.acct, o.found.size()); err != nil {
 			return err
 		}
 	}

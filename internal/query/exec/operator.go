@@ -32,24 +32,31 @@ type core struct {
 	out   rows
 	keep  []plan.Slot // slots that go on
 	size  int         // rows of the next batch: adaptive
-	mem   charge
-	pure  bool // nothing that it evaluates reads the graph
+	acct  account     // everything that the operator holds, its expressions included
+	mem   charge      // of it: what the operator itself counts
+	pure  bool        // nothing that it evaluates reads the graph
 	subs  map[*expr.Subplan]*subplan
 }
 
 func (c *core) init(x *run, info *plan.Base) {
 	c.x, c.info, c.keep = x, info, x.keepOf(info)
+	c.acct.t = &x.mem
 	if n := len(x.fresh); n > 0 {
 		c.fresh = x.fresh[n-1]
 	}
 	c.env = expr.Env{
 		Ctx: x.ctx, Graph: x.g, Params: x.params, Now: x.opt.Now, TxNow: x.opt.TxNow, Zone: x.opt.Zone,
-		Cancel: x.cancel, Mem: &x.mem, AGE: x.opt.AGE,
+		Cancel: x.cancel, Mem: &c.acct, AGE: x.opt.AGE,
 	}
 	c.out.width = len(x.q.Slots)
 }
 
-func (c *core) close() { _ = c.mem.set(&c.x.mem, 0) }
+func (c *core) close() {
+	c.mem = charge{}
+	c.acct.release()
+}
+
+func (c *core) ledger() *account { return &c.acct }
 
 // firstSize is the size of an operator's first batch, so that a LIMIT or a point query does not read too much.
 const firstSize = 32
@@ -95,7 +102,7 @@ func (c *core) stamp() (uint32, error) {
 }
 
 // account charges the output batch.
-func (c *core) account() error { return c.mem.set(&c.x.mem, c.out.bytes()) }
+func (c *core) account() error { return c.mem.set(&c.acct, c.out.bytes()) }
 
 func (c *core) program(e expr.Expr) (*expr.Program, error) {
 	if e == nil {

@@ -163,7 +163,7 @@ func (o *produce) evaluate() error {
 		}
 	}
 	o.spool.reset()
-	if err := o.spool.mem.set(&o.x.mem, 0); err != nil {
+	if err := o.spool.mem.set(&o.acct, 0); err != nil {
 		return err
 	}
 	if err := o.x.stmt.Finish(o.x.ctx); err != nil {
@@ -183,6 +183,7 @@ func (o *produce) stored() (int, error) {
 // byteSpool keeps encoded rows in chunks, in memory up to work_mem and then in a temporary file.
 type byteSpool struct {
 	x      *run
+	acct   *account
 	chunks [][]byte // in memory
 	cur    []byte
 	total  int64
@@ -203,7 +204,7 @@ func (s *byteSpool) close() {
 		_ = s.file.Close()
 		s.file = nil
 	}
-	_ = s.mem.set(&s.x.mem, 0)
+	_ = s.mem.set(s.acct, 0)
 }
 
 // add appends n rows of cells. Each row is preceded by its length.
@@ -225,12 +226,12 @@ func (s *byteSpool) add(cells []value.Value, n int) error {
 			}
 		}
 	}
-	return s.mem.set(&s.x.mem, s.total+int64(cap(s.cur)))
+	return s.mem.set(s.acct, s.total+int64(cap(s.cur)))
 }
 
 func (s *byteSpool) flush() error {
 	if s.file == nil && s.total+int64(len(s.cur)) > s.x.opt.WorkMem && s.x.opt.Temp != nil {
-		f, err := s.x.opt.Temp.Create()
+		f, err := s.acct.temp(s.x.opt.Temp)
 		if err != nil {
 			return err
 		}
@@ -255,7 +256,7 @@ func (s *byteSpool) flush() error {
 
 func (s *byteSpool) write(c []byte) error {
 	if _, err := s.file.Write(c); err != nil {
-		return tempError(err)
+		return err
 	}
 	end := int64(len(c))
 	if n := len(s.off); n > 0 {

@@ -97,7 +97,7 @@ func (o *project) next() (*expr.Batch, error) {
 		}
 		o.out.b.Cols[it.Slot] = b.Cols[it.Expr.(*expr.Col).Slot]
 	}
-	return &o.out.b, o.mem.set(&o.x.mem, colBytes(o.fresh))
+	return &o.out.b, o.mem.set(&o.acct, colBytes(o.fresh))
 }
 
 func colBytes(cols []vec.Column) (n int64) {
@@ -236,7 +236,7 @@ func (o *unwind) next() (*expr.Batch, error) {
 			}
 		}
 		o.out.b.N = len(o.idx)
-		return &o.out.b, o.mem.set(&o.x.mem, o.out.bytes()+int64(o.val.Size()+cap(col.Arena)))
+		return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+int64(o.val.Size()+cap(col.Arena)))
 	}
 }
 

@@ -41,7 +41,7 @@ func (o *shortest) open() error {
 }
 
 func (o *shortest) close() {
-	_ = o.charged.set(&o.x.mem, 0)
+	_ = o.charged.set(&o.acct, 0)
 	o.core.close()
 }
 
@@ -65,7 +65,7 @@ func (o *shortest) begin() (bool, error) {
 	}
 	o.batch, o.row, o.live = b, 0, false
 	o.step.uniq.reset()
-	o.search.Account = func(n int64) error { return o.charged.set(&o.x.mem, n) }
+	o.search.Account = func(n int64) error { return o.charged.set(&o.acct, n) }
 	return true, nil
 }
 

@@ -208,7 +208,7 @@ func (o *sorter) load() error {
 			}
 			size = o.bytes()
 		}
-		if err := o.mem.set(&o.x.mem, size); err != nil {
+		if err := o.mem.set(&o.acct, size); err != nil {
 			return err
 		}
 	}
@@ -272,7 +272,7 @@ func (o *sorter) spill() error {
 		return err
 	}
 	if o.file == nil {
-		f, err := o.x.opt.Temp.Create()
+		f, err := o.acct.temp(o.x.opt.Temp)
 		if err != nil {
 			return err
 		}
@@ -294,14 +294,14 @@ func (o *sorter) spill() error {
 		binary.LittleEndian.PutUint32(buf[at:], uint32(len(buf)-at-4))
 		if len(buf) >= 1<<16 {
 			if _, err := o.file.Write(buf); err != nil {
-				return tempError(err)
+				return err
 			}
 			o.wrote += int64(len(buf))
 			buf = buf[:0]
 		}
 	}
 	if _, err := o.file.Write(buf); err != nil {
-		return tempError(err)
+		return err
 	}
 	o.wrote += int64(len(buf))
 	o.buf = buf[:0]
@@ -391,7 +391,7 @@ func (o *sorter) next() (*expr.Batch, error) {
 		return nil, nil
 	}
 	o.out.b.N = n
-	return &o.out.b, o.mem.set(&o.x.mem, o.bytes())
+	return &o.out.b, o.mem.set(&o.acct, o.bytes())
 }
 
 // passes counts a row of a part and reports whether it is shown.

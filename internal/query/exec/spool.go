@@ -148,6 +148,7 @@ func (s *rowStore) at(row int) (*block, int) { return s.blocks[row>>blockShift],
 // spool keeps rows in order, in memory up to work_mem and then in a temporary file. It can be read more than once.
 type spool struct {
 	x    *run
+	acct *account
 	rows rowStore
 	file File
 	off  []int64 // where the blocks of the file begin; one more than blocks
@@ -159,6 +160,8 @@ type spool struct {
 	pos  int
 	curB *block
 }
+
+func (s *spool) init(x *run, a *account) { s.x, s.acct = x, a }
 
 func (s *spool) reset() {
 	s.rows.reset()
@@ -176,7 +179,7 @@ func (s *spool) drop() {
 
 func (s *spool) close() {
 	s.drop()
-	_ = s.mem.set(&s.x.mem, 0)
+	_ = s.mem.set(s.acct, 0)
 }
 
 func (s *spool) len() int { return s.rows.n }
@@ -192,13 +195,13 @@ func (s *spool) add(b *expr.Batch, keep []plan.Slot) error {
 		}
 		size = s.rows.size()
 	}
-	return s.mem.set(&s.x.mem, size+int64(cap(s.buf)))
+	return s.mem.set(s.acct, size+int64(cap(s.buf)))
 }
 
 // spill writes all blocks to the file.
 func (s *spool) spill() error {
 	if s.file == nil {
-		f, err := s.x.opt.Temp.Create()
+		f, err := s.acct.temp(s.x.opt.Temp)
 		if err != nil {
 			return err
 		}
@@ -208,7 +211,7 @@ func (s *spool) spill() error {
 	for _, b := range s.rows.blocks {
 		s.buf = encodeBlock(s.buf[:0], b)
 		if _, err := s.file.Write(s.buf); err != nil {
-			return tempError(err)
+			return err
 		}
 		s.off = append(s.off, s.off[len(s.off)-1]+int64(len(s.buf)))
 	}

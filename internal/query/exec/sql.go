@@ -371,7 +371,7 @@ func (x *run) makeSQL(node plan.Node) (operator, error) {
 	case *plan.LoopJoin:
 		o := &loopJoin{n: n}
 		o.init(x, n.Info())
-		o.spool.x = x
+		o.spool.init(x, &o.acct)
 		if err := x.child(&o.left, n.Left); err != nil {
 			return nil, err
 		}

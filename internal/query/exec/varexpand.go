@@ -290,7 +290,7 @@ func (o *trails) pull(d int) (bool, error) {
 		up.parent, up.src = append(up.parent, e.Row[i]), append(up.src, o.rows[i])
 		up.rel, up.node = append(up.rel, e.Rel[i]), append(up.node, e.Other[i])
 	}
-	return true, o.mem.set(&o.x.mem, o.out.bytes()+int64(len(o.levels)*o.x.opt.BatchSize*20))
+	return true, o.mem.set(&o.acct, o.out.bytes()+int64(len(o.levels)*o.x.opt.BatchSize*20))
 }
 
 // longTrail is the length from which a trail's relationships are looked up in a set.
@@ -344,7 +344,7 @@ func (o *trails) emit(d int) (*expr.Batch, error) {
 			col.AppendBytes(value.List, o.buf)
 		}
 	}
-	return &o.out.b, o.mem.set(&o.x.mem, o.out.bytes()+int64(len(o.levels)*o.x.opt.BatchSize*20))
+	return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+int64(len(o.levels)*o.x.opt.BatchSize*20))
 }
 
 // list collects the relationships of trail row of level d in pattern order.
@@ -615,7 +615,7 @@ func (o *reachable) pull() (bool, error) {
 	for _, i := range cand {
 		o.visit(o.from+int(e.Row[i]), e.Rel[i], e.Other[i])
 	}
-	return true, o.mem.set(&o.x.mem, o.out.bytes()+o.seen.bytes()+int64(cap(o.node)*30))
+	return true, o.mem.set(&o.acct, o.out.bytes()+o.seen.bytes()+int64(cap(o.node)*30))
 }
 
 // visit follows one relationship from entry p of the queue.
@@ -669,7 +669,7 @@ func (o *reachable) emit() (*expr.Batch, error) {
 	o.out.start()
 	o.out.gather(o.batch, o.keep, o.idx)
 	o.ends()
-	return &o.out.b, o.mem.set(&o.x.mem, o.out.bytes()+o.seen.bytes()+int64(cap(o.node)*30))
+	return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+o.seen.bytes()+int64(cap(o.node)*30))
 }
 
 // pairSet maps (vertex, input row) to a position.

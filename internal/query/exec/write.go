@@ -649,7 +649,7 @@ func (o *del) next() (*expr.Batch, error) {
 		}
 	}
 	o.out.pass(b)
-	return &o.out.b, o.mem.set(&o.x.mem, int64(16*(cap(o.ids[0])+cap(o.ids[1]))))
+	return &o.out.b, o.mem.set(&o.acct, int64(16*(cap(o.ids[0])+cap(o.ids[1]))))
 }
 
 // collect adds the entities of a value. The hint belongs to a value that is an entity itself.

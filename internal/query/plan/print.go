@@ -4,27 +4,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 )
 
-// OpStats is what an execution counted for one operator; a slice of them is indexed by Base.ID.
-type OpStats struct {
-	Rows    int64 // rows out
-	Batches int64
-	Time    time.Duration // with everything below
-	Mem     int64         // peak bytes accounted
-	Reads   int64         // rows, edges and index probes asked of the store
-}
-
-// PrintOptions say what [Query.String] shows beside the tree.
+// PrintOptions say what [Query.Print] shows beside the tree.
 type PrintOptions struct {
-	Rows  bool // estimates
-	CIDs  bool // command ids
-	Stats []OpStats
+	Rows bool // estimates
+	CIDs bool // command ids
 }
 
 // String draws the plan.
@@ -33,86 +22,18 @@ func (q *Query) String() string { return q.Print(PrintOptions{}) }
 // Print draws the plan as a tree, the last operator first.
 func (q *Query) Print(o PrintOptions) string {
 	var b strings.Builder
-	p := &printer{q: q, o: o, b: &b}
-	root := q.Root
-	p.tree(root, "", "", true)
+	q.Tree(nil).draw(&b, "", "", func(t *Tree) {
+		if o.Rows {
+			fmt.Fprintf(&b, "  ~%s rows", number(t.Est))
+		}
+		if o.CIDs {
+			b.WriteString(cidText(t.node))
+		}
+	})
 	return b.String()
 }
 
-// Line is one operator of a printed plan, for doors that draw it themselves.
-type Line struct {
-	Depth  int
-	ID     int
-	Name   string // "Expand"
-	Detail string // "(p)-[:KNOWS]->(f)"
-	Est    float64
-	Tree   string // the drawing in front of the name
-}
-
-// Lines lists the operators in the order of Print.
-func (q *Query) Lines() []Line {
-	p := &printer{q: q}
-	p.tree(q.Root, "", "", true)
-	return p.lines
-}
-
-type printer struct {
-	q     *Query
-	o     PrintOptions
-	b     *strings.Builder
-	lines []Line
-	depth int
-}
-
-func (p *printer) tree(n Node, self, below string, last bool) {
-	name, detail := p.describe(n)
-	bs := n.Info()
-	p.lines = append(p.lines, Line{Depth: p.depth, ID: bs.ID, Name: name, Detail: detail, Est: bs.Est, Tree: self})
-	if p.b != nil {
-		p.b.WriteString(self)
-		p.b.WriteString(name)
-		if detail != "" {
-			p.b.WriteByte(' ')
-			p.b.WriteString(detail)
-		}
-		if p.o.Rows {
-			fmt.Fprintf(p.b, "  ~%s rows", number(bs.Est))
-		}
-		if p.o.CIDs {
-			p.b.WriteString(cidText(n))
-		}
-		if bs.ID < len(p.o.Stats) {
-			s := p.o.Stats[bs.ID]
-			fmt.Fprintf(p.b, "  (rows %d, time %s", s.Rows, s.Time.Round(time.Microsecond))
-			if s.Reads > 0 {
-				fmt.Fprintf(p.b, ", reads %d", s.Reads)
-			}
-			if s.Mem > 0 {
-				fmt.Fprintf(p.b, ", memory %d", s.Mem)
-			}
-			p.b.WriteByte(')')
-		}
-		p.b.WriteByte('\n')
-	}
-	var kids []Node
-	for _, c := range n.Children() {
-		if !p.hidden(c) {
-			kids = append(kids, c)
-		}
-	}
-	exprs(n, func(e *expr.Expr, _ bool) {
-		subplans(*e, func(_ *expr.Subplan, s *Subplan) { kids = append(kids, s.Root) })
-	})
-	p.depth++
-	for i, c := range kids {
-		if i == len(kids)-1 {
-			p.tree(c, below+"└─ ", below+"   ", true)
-		} else {
-			p.tree(c, below+"├─ ", below+"│  ", false)
-		}
-	}
-	p.depth--
-}
+type printer struct{ q *Query }
 
 // hidden: the single row that everything starts from says nothing.
 func (p *printer) hidden(n Node) bool {

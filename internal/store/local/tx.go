@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/invariant"
-	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -52,7 +52,7 @@ func (t *tx) Begin(ctx context.Context) (store.Stmt, error) {
 	}
 	s := &stmt{tx: t}
 	s.snap = t.t.Snapshot()
-	s.log0, s.pins0 = t.s.log.InsertedLSN(), t.s.pool.Stats().Pins
+	s.log0 = t.t.Crit().LogBytes()
 	return s, nil
 }
 
@@ -163,8 +163,8 @@ type stmt struct {
 	snap  *txn.Snapshot
 	fresh *txn.Snapshot // the newest one taken for MERGE
 	first uint32        // command id at which it began
-	log0  page.LSN
-	pins0 uint64
+	log0  int64         // log bytes of the transaction before it
+	meter buffer.Meter  // pages that it asked for
 
 	counters store.Counters
 	graphs   []*graphView
@@ -246,14 +246,25 @@ func (s *stmt) Close() {
 	}
 }
 
-// Counters returns what the statement cost. Pages and log bytes are what the database needed meanwhile, other sessions included.
+// Counters returns what the statement cost. Pages are those that were asked for under its metered context.
 func (s *stmt) Counters() *store.Counters {
 	if !s.closed {
-		s.counters.WALBytes = int64(s.tx.s.log.InsertedLSN() - s.log0)
-		s.counters.PagesPinned = int64(s.tx.s.pool.Stats().Pins - s.pins0)
+		s.counters.WALBytes = s.tx.t.Crit().LogBytes() - s.log0
+		s.counters.PagesPinned, s.counters.PagesRead = s.meter.Pins, s.meter.Reads
 	}
 	return &s.counters
 }
+
+// Meter makes stmt a store.Meter.
+func (s *stmt) Meter(ctx context.Context) context.Context {
+	if ctx == context.Context(&s.meter) {
+		return ctx
+	}
+	s.meter.Context = ctx
+	return &s.meter
+}
+
+var _ store.Meter = (*stmt)(nil)
 
 // graphView is a graph as a statement sees it.
 type graphView struct {
