@@ -990,6 +990,10 @@ func (p *parser) typeName(t *Type) {
 	case "SIGNED":
 		p.expectWord("INTEGER")
 		t.Name = "INTEGER"
+	case "NUMERIC":
+		t.Name = "NUMERIC"
+	case "BYTES":
+		t.Name = "BYTES"
 	case "FLOAT", "FLOAT64":
 		t.Name = "FLOAT"
 	case "NUMBER":

@@ -105,9 +105,13 @@ func (b *binder) expr(c ectx, e cypher.Expr) expr.Expr {
 		}
 		return &expr.Unary{Base: at(e, notNull(expr.TBool)), Op: op, X: b.expr(c.value(), e.X)}
 	case *cypher.IsType:
-		b.fail(dberr.FeatureNotSupported, "", e, "type predicates (IS ::) are not supported yet")
+		return &expr.IsType{Base: at(e, notNull(expr.TBool)), X: b.expr(c.value(), e.X), Spec: b.typeSpec(e.Type), Not: e.Not}
 	case *cypher.IsNormalized:
-		b.fail(dberr.FeatureNotSupported, "", e, "IS NORMALIZED is not supported yet")
+		test := b.call(e, "::normalized", b.expr(c.value(), e.X), &expr.Const{Base: at(e, notNull(expr.TString)), V: value.NewString(e.Form)})
+		if e.Not {
+			return &expr.Unary{Base: at(e, expr.TBool), Op: expr.OpNot, X: test}
+		}
+		return test
 	case *cypher.HasLabels:
 		x := b.expr(c.value(), e.X)
 		if !x.Type().May(expr.TEntity.Kinds) {

@@ -113,6 +113,10 @@ func MapChildren(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 			c.Hint = col.Hint
 		}
 		out = &c
+	case *expr.IsType:
+		c := *e
+		c.X = one(e.X)
+		out = &c
 	case *expr.MapProj:
 		c := *e
 		c.X = one(e.X)

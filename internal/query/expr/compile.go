@@ -292,6 +292,8 @@ func (c *comp) node(e Expr) (evalFn, error) {
 		return c.reduce(e)
 	case *HasLabels:
 		return c.hasLabels(e)
+	case *IsType:
+		return c.isType(e)
 	case *MapProj:
 		return c.mapProj(e)
 	case *MakePath:

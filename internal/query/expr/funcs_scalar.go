@@ -45,7 +45,9 @@ func init() {
 				return value.NewBool(f != f), nil
 			}},
 		&Def{Name: "valueType", Category: "scalar", Description: "The type of a value, as GQL writes it.", Sigs: sigs(sig(TString, Any)), NullIn: true,
-			kernel: func(c *call, a []value.Value) (value.Value, error) { return c.str(valueType(a[0])), nil }},
+			kernel: func(c *call, a []value.Value) (value.Value, error) {
+				return c.str(value.TypeOf(a[0], c.tick).String()), nil
+			}},
 		&Def{Name: "timestamp", AGE: "timestamp", Category: "scalar", Description: "Milliseconds since 1970-01-01T00:00Z, fixed for the statement.", Vol: Statement, Sigs: sigs(sig(TInt)),
 			kernel: func(c *call, a []value.Value) (value.Value, error) { return value.NewInt(c.env.Now.UnixMilli()), nil }},
 		&Def{Name: "randomUUID", Category: "scalar", Description: "A random UUID.", Vol: Volatile, Sigs: sigs(sig(TString)),
@@ -240,42 +242,4 @@ func appendText(dst []byte, v value.Value) []byte {
 		return value.AppendPointText(dst, v)
 	}
 	return value.AppendTCK(dst, v)
-}
-
-// valueType writes types as GQL does: LIST<INTEGER NOT NULL> NOT NULL.
-func valueType(v value.Value) string {
-	switch v.Kind() {
-	case value.Null:
-		return "NULL"
-	case value.List:
-		if v.Len() == 0 {
-			return "LIST<NOTHING> NOT NULL"
-		}
-		var names []string
-		null := false
-		for _, e := range v.All() {
-			if e.IsNull() {
-				null = true
-				continue
-			}
-			t := valueType(e)
-			seen := false
-			for _, n := range names {
-				seen = seen || n == t
-			}
-			if !seen {
-				names = append(names, t)
-			}
-		}
-		if len(names) == 0 {
-			return "LIST<NULL> NOT NULL"
-		}
-		if null {
-			for i := range names {
-				names[i] = strings.TrimSuffix(names[i], " NOT NULL")
-			}
-		}
-		return "LIST<" + strings.Join(names, " | ") + "> NOT NULL"
-	}
-	return v.Kind().String() + " NOT NULL"
 }

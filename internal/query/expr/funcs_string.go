@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
@@ -63,21 +61,6 @@ func init() {
 					return value.Value{}, wantKind("char_length", a[0], "a String")
 				}
 				return value.NewInt(int64(runes(a[0].Str()))), nil
-			}},
-		&Def{Name: "normalize", Category: "string", Description: "A string in a Unicode normal form: NFC (the default), NFD, NFKC or NFKD.", Sigs: sigs(sig(TString, TString, TString).opt(1)), Raises: true,
-			kernel: func(c *call, a []value.Value) (value.Value, error) {
-				if a[0].Kind() != value.String {
-					return value.Value{}, wantKind("normalize", a[0], "a String")
-				}
-				form, ok := norm.NFC, true
-				if len(a) > 1 {
-					form, ok = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}[strings.ToUpper(a[1].Text())]
-				}
-				if !ok {
-					return value.Value{}, dberr.New(dberr.ArgumentError, "unknown normal form %s", brief(a[1])).WithToken("InvalidArgumentValue")
-				}
-				c.room(3 * len(a[0].Str()))
-				return c.str(form.String(a[0].Str())), nil
 			}},
 		&Def{Name: "left", AGE: "left", Category: "string", Description: "The first n characters of a string.", Sigs: sigs(sig(TString, TString, TInt)), Raises: true, NullIn: true,
 			kernel: func(c *call, a []value.Value) (value.Value, error) {

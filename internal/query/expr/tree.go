@@ -185,6 +185,14 @@ type (
 		Hint   int // slot of the hint of X if X is a Col, or NoSlot
 	}
 
+	// IsType is x IS [NOT] :: TYPE. It is never null.
+	IsType struct {
+		Base
+		X    Expr
+		Spec value.TypeSpec
+		Not  bool
+	}
+
 	// MapProj is x{.a, .*, k: e}.
 	MapProj struct {
 		Base

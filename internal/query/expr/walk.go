@@ -48,6 +48,8 @@ func children(e Expr) []Expr {
 		return []Expr{e.Init, e.List, e.Body}
 	case *HasLabels:
 		return []Expr{e.X}
+	case *IsType:
+		return []Expr{e.X}
 	case *MapProj:
 		out := []Expr{e.X}
 		for _, it := range e.Items {
@@ -252,6 +254,10 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 		if c := *x; one(&c.X) {
 			e = &c
 		}
+	case *IsType:
+		if c := *x; one(&c.X) {
+			e = &c
+		}
 	case *MapProj:
 		c := *x
 		c.Items = append([]ProjItem(nil), x.Items...)
@@ -367,6 +373,9 @@ func Equal(a, b Expr) bool {
 	case *HasLabels:
 		y, ok := b.(*HasLabels)
 		return ok && x.Any == y.Any && strs(x.Labels, y.Labels) && same()
+	case *IsType:
+		y, ok := b.(*IsType)
+		return ok && x.Not == y.Not && x.Spec.String() == y.Spec.String() && same()
 	case *MapProj:
 		y, ok := b.(*MapProj)
 		if !ok || len(x.Items) != len(y.Items) {
@@ -434,6 +443,8 @@ func precedence(e Expr) int {
 			return 6
 		}
 		return 10
+	case *IsType:
+		return 6
 	case *Binary:
 		switch e.Op {
 		case OpXor:
@@ -548,7 +559,19 @@ func printExpr(b *strings.Builder, e Expr, outer int) {
 			printExpr(b, e.Else, 0)
 		}
 		b.WriteString(" END")
+	case *IsType:
+		printExpr(b, e.X, prec)
+		b.WriteString(" IS ")
+		if e.Not {
+			b.WriteString("NOT ")
+		}
+		b.WriteString(":: " + e.Spec.String())
 	case *Func:
+		if form, ok := normalForm(e); ok {
+			printExpr(b, e.Args[0], 7)
+			b.WriteString(" IS " + form + " NORMALIZED")
+			return
+		}
 		b.WriteString(e.Def.Name + "(")
 		printList(b, e.Args, ", ", 0)
 		b.WriteByte(')')
