@@ -29,7 +29,7 @@ type serveFlags struct {
 	data, pg, bolt, http, auth string
 	tlsCert, tlsKey            string
 	cacheMB, maxConns          int
-	logLevel                   string
+	logLevel, importDir        string
 	checkpointEvery            time.Duration
 }
 
@@ -58,6 +58,7 @@ With --auth trust anybody may connect, on loopback only. With --auth password th
 	fl.StringVar(&f.tlsKey, "tls-key", "", "file of its private key (PEM)")
 	fl.IntVar(&f.cacheMB, "cache-mb", 0, "page cache in MiB; 0 takes a quarter of the memory, at most 16384")
 	fl.IntVar(&f.maxConns, "max-connections", 200, "PostgreSQL connections at a time")
+	fl.StringVar(&f.importDir, "import", "", "directory below which LOAD CSV may read; without it LOAD CSV is refused")
 	fl.StringVar(&f.logLevel, "log", "info", "debug, info, warn or error")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-interval", 5*time.Minute, "time between checkpoints")
 	return cmd
@@ -149,7 +150,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	db := session.New(eng.Store(), session.Options{Log: log, Checkpoint: eng.Checkpoint})
+	db := session.New(eng.Store(), session.Options{Log: log, ImportDir: f.importDir, Checkpoint: eng.Checkpoint})
 	failed := make(chan error, 3)
 	pg := pgwire.New(db, pgwire.Options{Auth: auth, TLS: conf, MaxConnections: f.maxConns, Log: log, Verifier: verifier})
 	if pgL != nil {

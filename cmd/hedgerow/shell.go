@@ -16,7 +16,7 @@ import (
 )
 
 func shellCommand() *cobra.Command {
-	var data, url, graph, format, lang string
+	var data, url, graph, format, lang, importDir string
 	var commands, files []string
 	var goOn, timing bool
 	cmd := &cobra.Command{
@@ -27,6 +27,9 @@ func shellCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data != "" && url != "" {
 				return usage("give --data or --url, not both")
+			}
+			if importDir != "" && url != "" {
+				return usage("--import is for a database opened here; a server has its own: serve --import DIR")
 			}
 			f, err := shell.ParseFormat(format)
 			if err != nil {
@@ -48,12 +51,12 @@ func shellCommand() *cobra.Command {
 					return err
 				}
 			case data != "":
-				if db, err = hedgerow.Open(data, &hedgerow.Options{Graph: graph}); err != nil {
+				if db, err = hedgerow.Open(data, &hedgerow.Options{Graph: graph, ImportDir: importDir}); err != nil {
 					return err
 				}
 				b = shell.NewEmbedded(db, data)
 			default:
-				if db, err = hedgerow.OpenMemory(&hedgerow.Options{Graph: graph}); err != nil {
+				if db, err = hedgerow.OpenMemory(&hedgerow.Options{Graph: graph, ImportDir: importDir}); err != nil {
 					return err
 				}
 				b = shell.NewEmbedded(db, "memory (gone at the end; --data DIR keeps it)")
@@ -92,6 +95,7 @@ func shellCommand() *cobra.Command {
 	fl.StringVar(&graph, "graph", "", `graph (default "main")`)
 	fl.StringArrayVarP(&commands, "command", "c", nil, "run these statements and leave")
 	fl.StringArrayVarP(&files, "file", "f", nil, "run the statements of a file and leave")
+	fl.StringVar(&importDir, "import", "", "directory below which LOAD CSV may read; without it LOAD CSV is refused")
 	fl.StringVar(&format, "format", "table", "table, csv or json")
 	fl.StringVar(&lang, "lang", "cypher", "language of statements: cypher or sql")
 	fl.BoolVar(&goOn, "continue", false, "go on after a statement that failed")

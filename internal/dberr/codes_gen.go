@@ -59,6 +59,8 @@ const (
 	NotNullViolation
 	CheckViolation
 	ConnectedNode
+	ExternalResource
+	BadFileFormat
 	ProcedureNotFound
 	InvalidPassword
 	InvalidAuthorization
@@ -128,6 +130,8 @@ var table = [...]row{
 	NotNullViolation:           {name: "NotNullViolation", sqlState: "23502", neo4j: "Neo.ClientError.Schema.ConstraintValidationFailed", gql: "22N77", tckType: "ConstraintValidationFailed", retry: false},
 	CheckViolation:             {name: "CheckViolation", sqlState: "23514", neo4j: "Neo.ClientError.Schema.ConstraintValidationFailed", gql: "22N78", tckType: "ConstraintValidationFailed", retry: false},
 	ConnectedNode:              {name: "ConnectedNode", sqlState: "23503", neo4j: "Neo.ClientError.Schema.ConstraintValidationFailed", gql: "22N00", tckType: "ConstraintVerificationFailed", retry: false},
+	ExternalResource:           {name: "ExternalResource", sqlState: "58P01", neo4j: "Neo.ClientError.Statement.ExternalResourceFailed", gql: "22N43", tckType: "ExternalResourceFailed", retry: false},
+	BadFileFormat:              {name: "BadFileFormat", sqlState: "22P04", neo4j: "Neo.ClientError.Statement.ExternalResourceFailed", gql: "22N43", tckType: "ExternalResourceFailed", retry: false},
 	ProcedureNotFound:          {name: "ProcedureNotFound", sqlState: "42883", neo4j: "Neo.ClientError.Procedure.ProcedureNotFound", gql: "42N08", tckType: "ProcedureError", retry: false},
 	InvalidPassword:            {name: "InvalidPassword", sqlState: "28P01", neo4j: "Neo.ClientError.Security.Unauthorized", gql: "42NFF", tckType: "", retry: false},
 	InvalidAuthorization:       {name: "InvalidAuthorization", sqlState: "28000", neo4j: "Neo.ClientError.Security.Unauthorized", gql: "42NFF", tckType: "", retry: false},

@@ -19,7 +19,7 @@ const module = "github.com/hedgerowdb/hedgerow"
 // layers lists the rooms from the ground up. A package may import packages of lower layers, and packages of its own layer
 // that stand before it in the same line.
 var layers = [][]string{
-	{"internal/dberr", "internal/invariant", "internal/sched", "internal/testkit"},
+	{"internal/dberr", "internal/invariant", "internal/sched", "internal/csv", "internal/testkit"},
 	{"internal/schema", "internal/value", "internal/vec", "internal/stats", "internal/temporal", "internal/sqltype"},
 	{"internal/vfs"},
 	{"internal/page"},

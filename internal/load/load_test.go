@@ -179,7 +179,7 @@ func TestLoad(t *testing.T) {
 		"text after a quote": {loading{map[string]string{"p.csv": "id,a\n1,\"x\"y\n"}, []string{"P=p.csv"}, nil, quoted}, "MATCH (n) RETURN count(*)", "0",
 			"p.csv:2: a field goes on after its closing quote"},
 		"empty file": {loading{map[string]string{"p.csv": "\n"}, []string{"P=p.csv"}, nil, quoted}, "MATCH (n) RETURN count(*)", "0", "p.csv: the file is empty"},
-		"UTF-16":     {loading{map[string]string{"p.csv": "\xFF\xFEi\x00"}, []string{"P=p.csv"}, nil, quoted}, "MATCH (n) RETURN count(*)", "0", "p.csv: p.csv is UTF-16"},
+		"UTF-16":     {loading{map[string]string{"p.csv": "\xFF\xFEi\x00"}, []string{"P=p.csv"}, nil, quoted}, "MATCH (n) RETURN count(*)", "0", "p.csv: the file is UTF-16"},
 		"not UTF-8": {loading{map[string]string{"p.csv": "id,a\n1,\xff\n"}, []string{"P=p.csv"}, nil, quoted}, "MATCH (n) RETURN count(*)", "0",
 			"p.csv: 1 fault; nothing was loaded\n  p.csv:2: column a is not valid UTF-8"},
 		"empty key": {loading{map[string]string{"p.csv": "id,a\n,x\n"}, []string{"P=p.csv"}, nil, quoted}, "MATCH (n) RETURN count(*)", "0",

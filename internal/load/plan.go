@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hedgerowdb/hedgerow/internal/csv"
 )
 
 // Options say how files are read and written.
@@ -113,15 +115,32 @@ func (p *Plan) Close() {
 	p.temp = nil
 }
 
+// reader reads the records of a file.
+type reader struct {
+	*csv.Reader
+	f *os.File
+}
+
+func (r *reader) Close() { r.f.Close() }
+
 func (p *Plan) open(f *File) (*reader, error) {
-	return newReader(f.source, p.opt.Delimiter, p.opt.Quotes)
+	in, err := os.Open(f.source)
+	if err != nil {
+		return nil, err
+	}
+	r, err := csv.NewReader(in, csv.Options{Comma: p.opt.Delimiter, Quotes: p.opt.Quotes})
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return &reader{r, in}, nil
 }
 
 // add reads a file's header and all its rows once.
 func (p *Plan) add(f *File, used map[string]bool) error {
 	err := p.scan(f, used)
 	var path *os.PathError
-	var at *lineError
+	var at *csv.Error
 	switch {
 	case err == nil:
 		p.Files = append(p.Files, f)
@@ -129,7 +148,11 @@ func (p *Plan) add(f *File, used map[string]bool) error {
 	case errors.As(err, &path):
 		return err
 	case errors.As(err, &at):
-		return fmt.Errorf("%s:%d: %s", f.Path, at.line, at.text)
+		text := at.Text
+		if at.OpenQuote {
+			text += "; give --no-quotes if quotes mean nothing in this file"
+		}
+		return fmt.Errorf("%s:%d: %s", f.Path, at.Line, text)
 	}
 	return fmt.Errorf("%s: %w", f.Path, err)
 }
@@ -188,7 +211,7 @@ func (p *Plan) scan(f *File, used map[string]bool) error {
 	count := 0
 	fault := func(format string, args ...any) {
 		if count++; count <= maxFaults {
-			faults = append(faults, fmt.Sprintf("  %s:%d: ", f.Path, r.line)+fmt.Sprintf(format, args...))
+			faults = append(faults, fmt.Sprintf("  %s:%d: ", f.Path, r.Line())+fmt.Sprintf(format, args...))
 		}
 	}
 	for {
@@ -226,7 +249,7 @@ func (p *Plan) scan(f *File, used map[string]bool) error {
 			fault("the row has no %s", map[bool]string{true: "type", false: "label"}[f.Edges])
 		} else if !f.Edges && !firsts[names[0]] {
 			if firsts[names[0]] = true; len(firsts) > maxLabels {
-				return &lineError{r.line, fmt.Sprintf("more than %d different labels; is this the column of labels?", maxLabels)}
+				return &csv.Error{Line: r.Line(), Text: fmt.Sprintf("more than %d different labels; is this the column of labels?", maxLabels)}
 			}
 			f.first = append(f.first, names[0])
 		}

@@ -153,10 +153,10 @@ func (l *loader) run(ctx context.Context) error {
 			break
 		}
 		if err == nil {
-			err = l.row(rec, r.line)
+			err = l.row(rec, r.Line())
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", l.file.Path, r.line, err)
+			return fmt.Errorf("%s:%d: %w", l.file.Path, r.Line(), err)
 		}
 		if l.rows >= limit || l.bytes >= batchBytes {
 			if err := l.flush(ctx); err != nil {

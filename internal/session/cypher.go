@@ -357,6 +357,7 @@ func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, a
 		WorkMem:   s.intSetting("work_mem") << 10,
 		MemLimit:  s.intSetting("hedgerow.mem_limit") << 10,
 		Temp:      s.db.temp,
+		Import:    s.db.files,
 		Profile:   q.Explain == plan.Profile || profiling(ctx),
 		Now:       time.Now(),
 		TxNow:     s.txTime,

@@ -27,6 +27,8 @@ type Options struct {
 	Log      *slog.Logger
 	Settings map[string]string // initial settings of every session, over the built-in ones
 	TempDir  string            // where statements spill; "" means the system's directory for temporary files
+	// ImportDir is the directory below which LOAD CSV may read; "" refuses LOAD CSV.
+	ImportDir string
 	// Checkpoint, if set, is what the CHECKPOINT statement calls.
 	Checkpoint func(context.Context) error
 }
@@ -37,6 +39,7 @@ type Database struct {
 	opt   Options
 	plans *otter.Cache[planKey, *compiled]
 	temp  exec.Temp
+	files exec.Importer
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[*Session]struct{}
@@ -52,6 +55,7 @@ func New(st store.Store, opt Options) *Database {
 		opt:      opt,
 		plans:    otter.Must(&otter.Options[planKey, *compiled]{MaximumSize: 1000}),
 		temp:     &tempDir{dir: opt.TempDir},
+		files:    importDir(opt.ImportDir),
 		sessions: map[*Session]struct{}{},
 	}
 }

@@ -314,7 +314,7 @@ func (p *part) clause(c cypher.Clause, last, alone bool) {
 	case *cypher.Subquery:
 		p.subquery(c)
 	case *cypher.LoadCSV:
-		b.fail(dberr.FeatureNotSupported, "", c, "LOAD CSV is not supported yet; hedgerow load reads CSV files")
+		p.loadCSV(c)
 	case *cypher.Finish:
 		p.done = c
 	default:
@@ -353,6 +353,7 @@ func (p *part) orderLimit(c *cypher.OrderLimit) {
 		pr.OrderBy = append(pr.OrderBy, SortItem{Expr: b.expr(b.ectx(p.sc, "ORDER BY"), s.Expr), Desc: s.Desc})
 	}
 	pr.Skip, pr.Limit = b.count(c.Skip, "SKIP"), b.count(c.Limit, "LIMIT")
+	p.keepCSV(pr, p.sc, p.sc)
 	p.add(pr)
 }
 

@@ -606,6 +606,9 @@ func (b *binder) function(c ectx, e *cypher.Func) expr.Expr {
 	if e.Distinct {
 		b.fail(dberr.Syntax, "UnexpectedSyntax", e, "DISTINCT is for aggregating functions; `%s` is none", def.Name)
 	}
+	if x := b.csvFunction(c, e, name); x != nil {
+		return x
+	}
 	args := b.exprs(c.value(), e.Args)
 	if def.Name == "point" && len(args) == 1 && args[0].Type().May(expr.TEntity.Kinds) && !args[0].Type().Is(expr.TMap.Kinds) {
 		args[0] = b.call(e.Args[0], "properties", args[0]) // a point from the properties of a node or relationship

@@ -196,6 +196,16 @@ type Unwind struct {
 	Var  *Var
 }
 
+// LoadCSV is LOAD CSV. Line and File are hidden variables: what linenumber() and file() read behind the clause.
+type LoadCSV struct {
+	Place
+	From       expr.Expr
+	Headers    bool
+	Terminator rune
+	Var        *Var
+	Line, File *Var
+}
+
 // Item is a projected column.
 type Item struct {
 	Var  *Var

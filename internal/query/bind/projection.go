@@ -106,6 +106,7 @@ func (p *part) projection(c cypher.Clause, pj *cypher.Projection, where cypher.E
 		}
 		next.vars.set(it.Name, it.Var)
 	}
+	p.keepCSV(pr, in, next)
 	p.sc = next
 	if ret {
 		for _, it := range pr.Items {

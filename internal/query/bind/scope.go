@@ -72,9 +72,10 @@ func (m *nameMap) each(f func(name string, v *Var)) {
 // scope maps names to variables. A scope is not changed once something else refers to it.
 type scope struct {
 	vars   nameMap
-	parent *scope // enclosing scope: of an outer query or around a lambda
-	frame  *frame // not nil: a subquery's border lies between this scope and its parent
-	closed bool   // the parent is not visible (CALL { } without imports)
+	parent *scope   // enclosing scope: of an outer query or around a lambda
+	frame  *frame   // not nil: a subquery's border lies between this scope and its parent
+	closed bool     // the parent is not visible (CALL { } without imports)
+	csv    *LoadCSV // the nearest LOAD CSV of this level, for linenumber() and file(); or nil
 }
 
 // frame records what a subquery reads of the rows around it.
@@ -97,7 +98,7 @@ func newScope(parent *scope) *scope { return &scope{parent: parent} }
 
 // clone makes a scope of the same level that may be added to.
 func (s *scope) clone() *scope {
-	return &scope{vars: s.vars.copy(), parent: s.parent, frame: s.frame, closed: s.closed}
+	return &scope{vars: s.vars.copy(), parent: s.parent, frame: s.frame, closed: s.closed, csv: s.csv}
 }
 
 // cut makes an empty scope of the same level: what WITH leaves before its items are added.
@@ -120,6 +121,37 @@ func (s *scope) find(name string) *Var {
 		}
 		if s.frame != nil {
 			crossed = append(crossed, s.frame)
+		}
+	}
+	return nil
+}
+
+// findCSV returns the nearest LOAD CSV and notes the use of its hidden variable in the subqueries whose borders are crossed.
+func (s *scope) findCSV(pick func(*LoadCSV) *Var) *Var {
+	var crossed []*frame
+	for ; s != nil; s = s.parent {
+		if s.csv != nil {
+			v := pick(s.csv)
+			for _, f := range crossed {
+				f.note(v)
+			}
+			return v
+		}
+		if s.closed {
+			return nil
+		}
+		if s.frame != nil {
+			crossed = append(crossed, s.frame)
+		}
+	}
+	return nil
+}
+
+// nearestCSV is findCSV without a use.
+func (s *scope) nearestCSV() *LoadCSV {
+	for ; s != nil; s = s.parent {
+		if s.csv != nil || s.closed {
+			return s.csv
 		}
 	}
 	return nil

@@ -547,6 +547,7 @@ func (p *part) call(c *cypher.Call, last, alone bool) {
 		for _, v := range sc.named() {
 			pr.Items = append(pr.Items, Item{Var: v, Expr: v.Col(c.Pos(), c.Pos()), Name: v.Name})
 		}
+		p.keepCSV(pr, sc, sc)
 		p.add(pr)
 	}
 	if standalone && len(out.Yields) > 0 {
@@ -588,6 +589,10 @@ func (p *part) subquery(c *cypher.Subquery) {
 			f.note(v)
 		}
 		inner = newScope(imports)
+	}
+	if inner.csv = p.sc.nearestCSV(); inner.csv != nil {
+		f.note(inner.csv.Line)
+		f.note(inner.csv.File)
 	}
 	for i, u := range c.Body.Unions {
 		if i > 0 && u.All != c.Body.Unions[0].All {

@@ -230,6 +230,16 @@ func (x *run) make(node plan.Node) (operator, error) {
 		var err error
 		o.list, err = o.program(n.List)
 		return o, err
+	case *plan.LoadCSV:
+		o := &loadCSV{n: n}
+		o.init(x, n.Info())
+		o.pure = true
+		if err := x.child(&o.in, n.Child); err != nil {
+			return nil, err
+		}
+		var err error
+		o.from, err = o.program(n.From)
+		return o, err
 	case *plan.Aggregate:
 		return x.aggregate(n)
 	case *plan.Distinct:

@@ -28,6 +28,11 @@ type Temp interface {
 	Create() (File, error) // TempLimit when the statement may have no more
 }
 
+// Importer opens what LOAD CSV reads. path is what file() returns. It refuses what the database's owner has not allowed.
+type Importer interface {
+	Open(url string) (in io.ReadCloser, path string, err error)
+}
+
 // Options say how to run one statement. The zero value works.
 type Options struct {
 	BatchSize int   // rows a batch, 1 … vec.MaxRows; zero means vec.MaxRows
@@ -49,6 +54,8 @@ type Options struct {
 	Tx store.Tx
 	// Procedures are what CALL finds; nil means Builtins.
 	Procedures Procedures
+	// Import opens the files of LOAD CSV; nil refuses all.
+	Import Importer
 	// Settings are the rows of SHOW SETTINGS.
 	Settings [][2]string
 }

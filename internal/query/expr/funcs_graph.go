@@ -10,7 +10,13 @@ import (
 )
 
 func init() {
+	// The binder puts the column of the nearest LOAD CSV in the place of these two; without one they are null.
+	null := func(*call, []value.Value) (value.Value, error) { return value.Value{}, nil }
 	register(
+		&Def{Name: "linenumber", Category: "load csv", Description: "The last line that LOAD CSV has read for the row, or null without LOAD CSV.",
+			Sigs: sigs(sig(TInt)), kernel: null},
+		&Def{Name: "file", Category: "load csv", Description: "The absolute path of the file that LOAD CSV reads, or null without LOAD CSV.",
+			Sigs: sigs(sig(TString)), kernel: null},
 		&Def{Name: "id", AGE: "id", Category: "entity", Description: "The graphid of a node or relationship.", Sigs: sigs(sig(TInt, TEntity)),
 			whole: func(f *frame, n int, args []*vec.Column, _ []store.Hint, out *vec.Column) error {
 				for i := range n {

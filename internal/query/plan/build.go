@@ -819,3 +819,17 @@ func (p *planner) countStore(s *stream, group []*bind.Match, rest []bind.Clause)
 	rest2.Agg, rest2.Aggs = false, nil
 	return p.projection(out, &rest2), true
 }
+
+// csvRows is the guess of how many records a file has: nobody knows before it is read.
+const csvRows = 1000
+
+func (p *planner) loadCSV(s *stream, c *bind.LoadCSV) *stream {
+	n := &LoadCSV{Child: s.root, From: p.expr(c.From), Headers: c.Headers, Terminator: c.Terminator, Var: c.Var.Slot, Line: c.Line.Slot, File: c.File.Slot}
+	n.Base = p.base(s.est * csvRows)
+	s = s.with(n)
+	s.est *= csvRows
+	s.keys = nil
+	s.bound = clone(s.bound)
+	s.bound.add(n.Var, n.Line, n.File)
+	return s
+}

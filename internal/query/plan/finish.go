@@ -66,6 +66,13 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 				x.Mode = Endpoints
 			}
 		}
+	case *LoadCSV:
+		if !need.has(x.Line) {
+			x.Line = NoSlot
+		}
+		if !need.has(x.File) {
+			x.File = NoSlot
+		}
 	case *ShortestPath:
 		if !need.has(x.Rels) {
 			x.Rels = NoSlot
@@ -174,6 +181,8 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		own.add(x.Of, x.Hint)
 	case *Unwind:
 		defs.add(x.Var)
+	case *LoadCSV:
+		defs.add(x.Var, x.Line, x.File)
 	case *Aggregate:
 		// Only keys, aggregates and the row id go on; hints end here.
 		for _, k := range x.Keys {
@@ -446,6 +455,8 @@ func producedBy(n Node, s *slotSet) {
 		}
 	case *Unwind:
 		s.add(x.Var)
+	case *LoadCSV:
+		s.add(x.Var, x.Line, x.File)
 	case *Aggregate:
 		for _, k := range x.Keys {
 			if c, ok := k.Expr.(*expr.Col); !ok || c.Slot != k.Slot {

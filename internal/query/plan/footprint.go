@@ -543,6 +543,8 @@ func (p *planner) effects(c bind.Clause) *effects {
 		e.r.pattern(p, &c.Pattern, c.Where)
 	case *bind.Unwind:
 		e.r.expr(p, c.List)
+	case *bind.LoadCSV:
+		e.r.expr(p, c.From)
 	case *bind.Projection:
 		for _, k := range c.Keys {
 			e.r.expr(p, k.Expr)

@@ -403,6 +403,9 @@ func (p *planner) partOf(s *stream, part *bind.Part) *stream {
 			s.keys = nil
 			s.bound = clone(s.bound)
 			s.bound.add(c.Var.Slot)
+		case *bind.LoadCSV:
+			p.reads(s, c)
+			s = p.loadCSV(s, c)
 		case *bind.Projection:
 			p.reads(s, c)
 			s = p.projection(s, c)

@@ -359,6 +359,18 @@ type Unwind struct {
 	Var   Slot
 }
 
+// LoadCSV yields a row for each record of the file that From names: a map with Headers, else a list. Line and File get the number of the last
+// line of the record and the file's path; NoSlot if unused.
+type LoadCSV struct {
+	Base
+	Child      Node
+	From       expr.Expr
+	Headers    bool
+	Terminator rune
+	Var        Slot
+	Line, File Slot
+}
+
 // Agg is an aggregate: Call is an aggregate function of package expr with its arguments and DISTINCT flag.
 type Agg struct {
 	Slot Slot
@@ -747,6 +759,7 @@ func (n *Filter) Children() []Node           { return kids(n.Child) }
 func (n *Project) Children() []Node          { return kids(n.Child) }
 func (n *PropFetch) Children() []Node        { return kids(n.Child) }
 func (n *Unwind) Children() []Node           { return kids(n.Child) }
+func (n *LoadCSV) Children() []Node          { return kids(n.Child) }
 func (n *Aggregate) Children() []Node        { return kids(n.Child) }
 func (n *Distinct) Children() []Node         { return kids(n.Child) }
 func (n *Sort) Children() []Node             { return kids(n.Child) }

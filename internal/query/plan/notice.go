@@ -92,6 +92,8 @@ func (n *nameCheck) query(q *bind.Query) {
 			n.exprs(c.Where)
 		case *bind.Unwind:
 			n.expr(c.List)
+		case *bind.LoadCSV:
+			n.expr(c.From)
 		case *bind.Projection:
 			for _, it := range c.Items {
 				n.expr(it.Expr)

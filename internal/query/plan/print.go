@@ -334,6 +334,8 @@ func (p *printer) describe(n Node) (string, string) {
 			keys = append(keys, p.q.Slots[n.Of].Name+"."+ident(r.Key))
 		}
 		return "PropFetch", strings.Join(keys, ", ")
+	case *LoadCSV:
+		return "LoadCSV", text(n.From) + " AS " + p.name(n.Var)
 	case *Unwind:
 		return "Unwind", text(n.List) + " AS " + p.name(n.Var)
 	case *Aggregate:

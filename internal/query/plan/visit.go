@@ -61,6 +61,8 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 		items(n.Items)
 	case *Unwind:
 		one(&n.List, false)
+	case *LoadCSV:
+		one(&n.From, false)
 	case *Aggregate:
 		items(n.Keys)
 		for i := range n.Aggs {
@@ -210,6 +212,8 @@ func setChild(n, c Node) {
 	case *PropFetch:
 		n.Child = c
 	case *Unwind:
+		n.Child = c
+	case *LoadCSV:
 		n.Child = c
 	case *Aggregate:
 		n.Child = c

@@ -209,6 +209,9 @@ func runOnce(t Target, c *Case, q, when string, params map[string]value.Value, t
 	if err := t.Reset(); err != nil {
 		return err
 	}
+	if d, ok := t.(*DB); ok {
+		d.Exec.Import = Files(c.Files)
+	}
 	index := func() error {
 		for _, ix := range c.Indexes {
 			text := ""

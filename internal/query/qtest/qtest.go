@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -257,4 +258,17 @@ type tempFile struct{ *os.File }
 func (f tempFile) Close() error {
 	err := f.File.Close()
 	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// Files are what LOAD CSV finds: content by the path of a file: URL without its first slash.
+type Files map[string]string
+
+// Open implements exec.Importer.
+func (f Files) Open(url string) (io.ReadCloser, string, error) {
+	name := strings.TrimPrefix(url, "file:///")
+	text, ok := f[name]
+	if !ok {
+		return nil, "", dberr.New(dberr.ExternalResource, "there is no file %q", url)
+	}
+	return io.NopCloser(strings.NewReader(text)), "/" + name, nil
 }
