@@ -1,7 +1,9 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -13,11 +15,19 @@ import (
 type Options struct {
 	AGE   bool  // the dialect inside SQL's cypher() (rules C8)
 	Procs Procs // nil: there are no procedures
+	// Lifted, if set, makes literals of the text parameters: those of a normal form (rules C6).
+	Lifted *cypher.Normalizer
 }
+
+// ErrNotLifted means that a text's normal form does not fit its tree: the text must be planned as it is.
+var ErrNotLifted = errors.New("bind: a literal is more than a value, or a column's name is not kept")
 
 // Bind resolves a parsed statement. An error is a *dberr.Error.
 func Bind(st *cypher.Statement, o Options) (out *Statement, err error) {
-	b := &binder{opts: o, params: map[string]int{}}
+	b := &binder{opts: o, st: &Statement{}, params: map[string]int{}}
+	if o.Lifted != nil {
+		b.met, b.st.Lifted = make([]bool, len(o.Lifted.Lifted), len(o.Lifted.Lifted)+1), o.Lifted.Params
+	}
 	defer func() {
 		// A fault deep inside an expression unwinds by panic(*fault); nothing else is caught here.
 		if r := recover(); r != nil {
@@ -28,10 +38,10 @@ func Bind(st *cypher.Statement, o Options) (out *Statement, err error) {
 			out, err = nil, f.err
 		}
 	}()
-	for i, p := range st.Params {
-		b.params[p] = i
+	for _, p := range st.Params {
+		b.param(p)
 	}
-	b.st = &Statement{Mode: Mode(st.Mode), AGE: o.AGE, Params: append([]string(nil), st.Params...)}
+	b.st.Mode, b.st.AGE = Mode(st.Mode), o.AGE
 	for _, opt := range st.Options {
 		if b.st.Options == nil {
 			b.st.Options = map[string]string{}
@@ -49,6 +59,9 @@ func Bind(st *cypher.Statement, o Options) (out *Statement, err error) {
 	default:
 		b.st.Command = b.command(body)
 	}
+	if b.unkept || slices.Contains(b.met, false) {
+		return nil, ErrNotLifted
+	}
 	return b.st, nil
 }
 
@@ -59,6 +72,8 @@ type binder struct {
 	params map[string]int
 	anon   int
 	slots  []*Var // by slot; nil for hints
+	met    []bool // literals of the normal form that became parameters; nil without one
+	unkept bool   // a column's name depends on text that the normal form does not keep
 }
 
 // fault carries an error up to Bind.
@@ -144,7 +159,7 @@ func (b *binder) param(name string) int {
 	if i, ok := b.params[name]; ok {
 		return i
 	}
-	i := len(b.st.Params)
+	i := b.st.Lifted + len(b.st.Params)
 	b.params[name] = i
 	b.st.Params = append(b.st.Params, name)
 	return i

@@ -78,12 +78,24 @@ func (b *binder) expr(c ectx, e cypher.Expr) expr.Expr {
 	case *cypher.BoolLit:
 		return &expr.Const{Base: at(e, notNull(expr.TBool)), V: value.NewBool(e.Value)}
 	case *cypher.IntLit:
+		if p := b.lifted(e, expr.TInt); p != nil {
+			return p
+		}
 		return &expr.Const{Base: at(e, notNull(expr.TInt)), V: value.NewInt(e.Value)}
 	case *cypher.FloatLit:
+		if p := b.lifted(e, expr.TFloat); p != nil {
+			return p
+		}
 		return &expr.Const{Base: at(e, notNull(expr.TFloat)), V: value.NewFloat(e.Value)}
 	case *cypher.StringLit:
+		if p := b.lifted(e, expr.TString); p != nil {
+			return p
+		}
 		return &expr.Const{Base: at(e, notNull(expr.TString)), V: value.NewString(e.Value)}
 	case *cypher.ListLit:
+		if p := b.liftedList(e); p != nil {
+			return p
+		}
 		return b.listLit(c.value(), e)
 	case *cypher.MapLit:
 		keys, vals := b.mapEntries(c.value(), e)

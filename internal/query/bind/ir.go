@@ -76,7 +76,8 @@ type Statement struct {
 	Command *Command // or nil
 	Vars    []*Var   // by slot order of introduction
 	Slots   int      // slots 0 … Slots-1 are taken
-	Params  []string // Env.Params[i] is the value of Params[i]
+	Lifted  int      // parameters in place of literals: Env.Params[0] … Env.Params[Lifted-1]
+	Params  []string // Env.Params[Lifted+i] is the value of Params[i]
 	Graph   string   // of USE, "" without
 	Options map[string]string
 	Notices []Notice

@@ -38,6 +38,9 @@ func (p *part) projection(c cypher.Clause, pj *cypher.Projection, where cypher.E
 	}
 	for _, it := range pj.Items {
 		e := b.expr(ctx, it.Expr)
+		if ret {
+			b.keeps(it)
+		}
 		nm := named{name: it.Name(), n: it, e: e, agg: hasAgg(e), alias: it.Alias, item: it}
 		if col, ok := e.(*expr.Col); ok && col.Name == nm.name {
 			nm.keep = in.find(nm.name)

@@ -102,9 +102,13 @@ func (p *Prepared) program(e expr.Expr) (*compiled, error) {
 	return got.(*compiled), nil
 }
 
-// Params puts named parameters into the order of the plan. A missing one is a MissingParameter.
-func (p *Prepared) Params(named map[string]value.Value) ([]value.Value, error) {
-	out := make([]value.Value, len(p.Query.Params))
+// Params puts the values of lifted literals and named parameters into the order of the plan. A missing one is a MissingParameter.
+func (p *Prepared) Params(named map[string]value.Value, lifted ...value.Value) ([]value.Value, error) {
+	if len(lifted) != p.Query.Lifted {
+		return nil, dberr.New(dberr.Internal, "the plan has %d literals, not %d", p.Query.Lifted, len(lifted))
+	}
+	all := make([]value.Value, len(lifted)+len(p.Query.Params))
+	out := all[copy(all, lifted):]
 	for i, name := range p.Query.Params {
 		v, ok := named[name]
 		if !ok {
@@ -114,7 +118,7 @@ func (p *Prepared) Params(named map[string]value.Value) ([]value.Value, error) {
 		}
 		out[i] = v
 	}
-	return out, nil
+	return all, nil
 }
 
 // Run starts an execution. Nothing is read before the first call of [Cursor.Next]. The cursor must be closed; the statement

@@ -47,7 +47,7 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 	if opt.Reference {
 		p.barrierAll = true
 	}
-	p.q.Params = st.Params
+	p.q.Lifted, p.q.Params = st.Lifted, st.Params
 	if st.Command != nil {
 		if err := p.command(st.Command); err != nil {
 			return nil, err

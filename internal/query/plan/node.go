@@ -31,7 +31,8 @@ type Query struct {
 	ReadOnly bool
 	Schema   bool      // a schema command or SHOW: Root is one of SchemaCommand, Show
 	Segments []Segment // at least one
-	Params   []string  // names of the parameters that must be given: Env.Params[i] is the value of Params[i]
+	Lifted   int       // parameters in place of literals: Env.Params[0] … Env.Params[Lifted-1] (rules C6)
+	Params   []string  // names of the parameters that must be given: Env.Params[Lifted+i] is the value of Params[i]
 	Notices  []Notice
 	Graph    string // USE g, or "" for the session's graph
 	Explain  ExplainMode
