@@ -116,9 +116,11 @@ func (n *Normalizer) isQuery() bool {
 	return false
 }
 
+var noToken Token
+
 func (n *Normalizer) tok(i int) *Token {
 	if i < 0 {
-		return &Token{}
+		return &noToken
 	}
 	return &n.toks[min(i, len(n.toks)-1)]
 }
@@ -126,7 +128,7 @@ func (n *Normalizer) tok(i int) *Token {
 func (n *Normalizer) src(t *Token) string { return n.text[t.Start:t.End] }
 
 func (n *Normalizer) word(t *Token, w string) bool {
-	return t.Kind == Name && !t.Quoted && strings.EqualFold(n.src(t), w)
+	return t.Kind == Name && !t.Quoted && int(t.End-t.Start) == len(w) && strings.EqualFold(n.src(t), w)
 }
 
 func (n *Normalizer) top() *normalFrame { return &n.frames[len(n.frames)-1] }
@@ -345,9 +347,10 @@ func (n *Normalizer) keepsStrings() bool {
 	for n.tok(i-1).Kind == Dot && n.tok(i-2).Kind == Name {
 		i -= 2
 	}
-	switch strings.ToLower(n.src(n.tok(i))) {
-	case "date", "datetime", "localdatetime", "time", "localtime", "duration", "point", "graph", "format":
-		return true
+	for _, w := range [...]string{"date", "datetime", "localdatetime", "time", "localtime", "duration", "point", "graph", "format"} {
+		if n.word(n.tok(i), w) {
+			return true
+		}
 	}
 	return false
 }

@@ -149,11 +149,12 @@ func (k Keyword) String() string { return keywordText[k] }
 
 const maxKeywordLen = len("ALLSHORTESTPATHS")
 
-var keywords = func() map[string]Keyword {
-	m := make(map[string]Keyword, len(keywordText))
+// keywords are the words by length and first letter: at most four of each.
+var keywords = func() (m [maxKeywordLen + 1][26][]Keyword) {
 	for k, text := range keywordText {
 		if text != "" {
-			m[text] = Keyword(k)
+			at := &m[len(text)][text[0]-'A']
+			*at = append(*at, Keyword(k))
 		}
 	}
 	return m
@@ -163,15 +164,21 @@ func lookupKeyword(s string) Keyword {
 	if len(s) < 2 || len(s) > maxKeywordLen {
 		return NotKeyword
 	}
-	var buf [maxKeywordLen]byte
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		buf[i] = c
+	first := s[0]&^0x20 - 'A'
+	if first >= 26 {
+		return NotKeyword
 	}
-	return keywords[string(buf[:len(s)])]
+next:
+	for _, k := range keywords[len(s)][first] {
+		text := keywordText[k]
+		for i := 1; i < len(s); i++ {
+			if s[i] != text[i] && (s[i] != text[i]|0x20 || text[i] < 'A') {
+				continue next
+			}
+		}
+		return k
+	}
+	return NotKeyword
 }
 
 var punctText = [...]string{LParen: "(", RParen: ")", LBracket: "[", RBracket: "]", LBrace: "{", RBrace: "}", Comma: ",",

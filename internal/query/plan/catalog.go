@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // Catalog is what the planner asks about the graph: names, indexes and estimates. store.Graph satisfies it.
@@ -29,6 +31,9 @@ type Options struct {
 	Off map[Rule]bool
 	// NoCommandIDs: the store cannot read at a command id, so every pair of clauses of a writing statement gets a barrier.
 	NoCommandIDs bool
+	// Value, if set, tells the value that a parameter (its index) has in the run that the plan is made for. Estimates may look at it, through
+	// planner.valueOf; what the plan does must not depend on it, because the plan serves other values as well (rules C6).
+	Value func(param int) (value.Value, bool)
 }
 
 // Rule names a rewrite that must not change the answer.
@@ -59,3 +64,16 @@ var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleByID, RuleJoinOrder, RuleH
 	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }
+
+// valueOf returns the value of a constant, or of a parameter in the run that the plan is made for: for estimates alone.
+func (p *planner) valueOf(e expr.Expr) (value.Value, bool) {
+	switch e := e.(type) {
+	case *expr.Const:
+		return e.V, true
+	case *expr.Param:
+		if p.opt.Value != nil {
+			return p.opt.Value(e.Index)
+		}
+	}
+	return value.Value{}, false
+}

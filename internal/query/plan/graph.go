@@ -1339,7 +1339,7 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 					lf.in = k
 					lf.eq = append(lf.eq, tests[t].val)
 					lf.used |= 1 << tests[t].pred
-					probes = listLen(tests[t].val)
+					probes = g.p.listLen(tests[t].val)
 					rows *= 0.1 * probes
 					found = true
 					break
@@ -1403,14 +1403,12 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 	return lf
 }
 
-func listLen(e expr.Expr) float64 {
-	switch e := e.(type) {
-	case *expr.ListLit:
-		return float64(max(1, len(e.Elems)))
-	case *expr.Const:
-		if e.V.Kind() == value.List {
-			return float64(max(1, e.V.Len()))
-		}
+func (p *planner) listLen(e expr.Expr) float64 {
+	if l, ok := e.(*expr.ListLit); ok {
+		return float64(max(1, len(l.Elems)))
+	}
+	if v, ok := p.valueOf(e); ok && v.Kind() == value.List {
+		return float64(max(1, v.Len()))
 	}
 	return 10
 }
@@ -1460,7 +1458,7 @@ func (g *graph) idSeeks(s *state, el element) []*leaf {
 			continue
 		}
 		if lf.idIn {
-			lf.rows = listLen(lf.id)
+			lf.rows = g.p.listLen(lf.id)
 			lf.cost *= lf.rows
 		}
 		out = append(out, lf)
@@ -1576,7 +1574,7 @@ func (p *planner) selectivity(e expr.Expr) float64 {
 		case expr.OpStartsWith:
 			return 0.1
 		case expr.OpIn:
-			return min(0.5, 0.05*listLen(e.R))
+			return min(0.5, 0.05*p.listLen(e.R))
 		}
 		return 0.25
 	case *expr.Unary:

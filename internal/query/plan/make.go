@@ -589,8 +589,8 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 		part = []Slot{p.part}
 	}
 	limEst := s.est
-	if k, ok := limit.(*expr.Const); ok && k.V.Kind() == value.Int {
-		limEst = min(limEst, float64(k.V.Int()))
+	if v, ok := p.valueOf(limit); ok && v.Kind() == value.Int {
+		limEst = min(limEst, max(0, float64(v.Int())))
 	}
 	switch {
 	case len(keys) > 0 && limit != nil && p.opt.on(RuleTopN):
