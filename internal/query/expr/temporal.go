@@ -507,6 +507,18 @@ func badComponent(name, key string) error {
 
 // temporalFromMap reads components: a base (date, time, datetime, epochSeconds, epochMillis), then single ones over it.
 func temporalFromMap(env *Env, k value.Kind, name string, m value.Value) (value.Value, error) {
+	if m.Len() == 1 {
+		if zone, ok := m.Get("timezone"); ok && zone.Kind() == value.String { // the clock, read there
+			loc, zoneName, err := zoneArg(zone.Str())
+			if err != nil {
+				return value.Value{}, err
+			}
+			return fromClock(k, env.Now, loc, &zoneName), nil
+		}
+	}
+	if err := checkComponents(k, name, m); err != nil {
+		return value.Value{}, err
+	}
 	var f fields
 	num := numbersOf(name, m)
 	for _, key := range []string{"date", "time", "datetime"} {
@@ -538,38 +550,6 @@ func temporalFromMap(env *Env, k value.Kind, name string, m value.Value) (value.
 	} else if ok {
 		f.take(value.NewDateTime(floorDiv(ms, 1000), uint32(floorMod(ms, 1000)*1e6), 0, ""))
 	}
-	hadZone := f.hasZone
-	if v, ok := m.Get("timezone"); ok && !v.IsNull() {
-		if v.Kind() != value.String {
-			return value.Value{}, badComponent(name, "timezone")
-		}
-		old := f
-		if off, isOff := value.ParseOffset(v.Str()); isOff {
-			f.off, f.zone, f.hasZone = off, "", true
-		} else {
-			_, zone, err := value.LoadZone(v.Str())
-			if err != nil {
-				return value.Value{}, err
-			}
-			f.zone, f.hasZone = zone, true
-		}
-		if hadZone && old.hasClock && old.hasDate { // the instant stays, the reading moves
-			v, err := old.build(env, value.DateTime)
-			if err != nil {
-				return value.Value{}, err
-			}
-			sec, ns, _, _ := v.DateTimeParts()
-			off := f.off
-			if f.zone != "" {
-				loc, _, _ := value.LoadZone(f.zone)
-				off = value.OffsetAt(loc, sec)
-			}
-			local := sec + int64(off)
-			f.days, f.clock, f.off = floorDiv(local, daySeconds), floorMod(local, daySeconds)*1e9+int64(ns), off
-		} else if hadZone && old.hasClock {
-			f.clock = floorMod(f.clock+int64(f.off-old.off)*1e9, dayNanos)
-		}
-	}
 	if needsDate(k) {
 		if err := dateFields(&f, num); err != nil {
 			return value.Value{}, err
@@ -586,7 +566,119 @@ func temporalFromMap(env *Env, k value.Kind, name string, m value.Value) (value.
 			return value.Value{}, badComponent(name, "hour")
 		}
 	}
+	if v, ok := m.Get("timezone"); ok && !v.IsNull() && (k == value.Time || k == value.DateTime) {
+		if v.Kind() != value.String {
+			return value.Value{}, badComponent(name, "timezone")
+		}
+		if err := f.move(env, k, v.Str()); err != nil {
+			return value.Value{}, err
+		}
+	}
 	return f.build(env, k)
+}
+
+// move brings the fields to another zone. A time of day that came with a zone names an instant: that stays and the reading
+// changes, once all components are in place. One without a zone is only labelled.
+func (f *fields) move(env *Env, k value.Kind, zone string) error {
+	old := *f
+	f.hasZone = true
+	if off, isOff := value.ParseOffset(zone); isOff {
+		f.off, f.zone = off, ""
+	} else {
+		_, name, err := value.LoadZone(zone)
+		if err != nil {
+			return err
+		}
+		f.zone = name
+		if k == value.Time { // a time of day keeps an offset only: the one in force now
+			loc, _, err := value.LoadZone(name)
+			if err != nil {
+				return err
+			}
+			f.off = value.OffsetAt(loc, env.Now.Unix())
+		}
+	}
+	if !old.hasZone {
+		return nil
+	}
+	if k == value.Time {
+		f.clock = floorMod(f.clock+int64(f.off-old.off)*1e9, dayNanos)
+		return nil
+	}
+	v, err := old.build(env, value.DateTime)
+	if err != nil {
+		return err
+	}
+	sec, ns, _, _ := v.DateTimeParts()
+	if f.zone != "" {
+		loc, _, err := value.LoadZone(f.zone)
+		if err != nil {
+			return err
+		}
+		f.off = value.OffsetAt(loc, sec)
+	}
+	local := sec + int64(f.off)
+	f.days, f.clock = floorDiv(local, daySeconds), floorMod(local, daySeconds)*1e9+int64(ns)
+	return nil
+}
+
+// component is a key of a constructor's map. A finer one needs the coarser one that it refines, unless a temporal value among the
+// components brings it.
+type component struct {
+	needs       string
+	date, clock bool
+}
+
+var components = map[string]component{
+	"date": {date: true}, "time": {clock: true}, "datetime": {date: true, clock: true},
+	"epochSeconds": {date: true, clock: true}, "epochMillis": {date: true, clock: true}, "timezone": {clock: true},
+	"year": {date: true}, "month": {date: true, needs: "year"}, "day": {date: true, needs: "month"},
+	"week": {date: true, needs: "year"}, "dayOfWeek": {date: true, needs: "week"},
+	"quarter": {date: true, needs: "year"}, "dayOfQuarter": {date: true, needs: "quarter"}, "ordinalDay": {date: true, needs: "year"},
+	"hour": {clock: true}, "minute": {clock: true, needs: "hour"}, "second": {clock: true, needs: "minute"},
+	"millisecond": {clock: true, needs: "second"}, "microsecond": {clock: true, needs: "second"}, "nanosecond": {clock: true, needs: "second"},
+}
+
+// calendars are the ways to name a day of a year; a map uses one.
+var calendars = [][]string{{"month", "day"}, {"week", "dayOfWeek"}, {"quarter", "dayOfQuarter"}, {"ordinalDay"}}
+
+// checkComponents refuses keys that the kind does not have, a component without the coarser one, and mixed calendars.
+func checkComponents(k value.Kind, name string, m value.Value) error {
+	has := func(keys ...string) bool {
+		for _, key := range keys {
+			if v, ok := m.Get(key); ok && !v.IsNull() {
+				return true
+			}
+		}
+		return false
+	}
+	epoch := has("epochSeconds", "epochMillis")
+	for i := range m.Len() {
+		key, v := m.Entry(i)
+		c, ok := components[key]
+		if !ok || !(c.date && needsDate(k) || c.clock && needsClock(k) || key == "datetime" || key == "date" || key == "timezone") {
+			return dberr.New(dberr.ArgumentError, "%s() has no component `%s`", name, key).WithToken("InvalidArgumentValue")
+		}
+		if v.IsNull() || c.needs == "" || epoch || has("datetime") || c.date && has("date") || c.clock && has("time") {
+			continue
+		}
+		if !has(c.needs) {
+			return dberr.New(dberr.ArgumentError, "%s(): `%s` needs `%s` beside it", name, key, c.needs).WithToken("InvalidArgumentValue")
+		}
+	}
+	used := ""
+	for _, c := range calendars {
+		for _, key := range c {
+			if !has(key) {
+				continue
+			}
+			if used != "" && used != c[0] {
+				return dberr.New(dberr.ArgumentError, "%s(): `%s` and `%s` name a day in different ways", name, used, key).WithToken("InvalidArgumentValue")
+			}
+			used = c[0]
+		}
+	}
+	return nil
 }
 
 // numField reads an integer component within bounds.
@@ -666,7 +758,9 @@ func dateFields(f *fields, num numField) error {
 		start := value.DaysFromCivil(y, int(q-1)*3+1, 1)
 		switch {
 		case doq.has:
-			f.days = start + doq.n - 1
+			if f.days = start + doq.n - 1; f.days >= quarterEnd(y, q) {
+				return badComponent("date", "dayOfQuarter")
+			}
 		case f.hasDate:
 			m := int(q-1)*3 + (baseM-1)%3 + 1
 			f.days = value.DaysFromCivil(y, m, min(baseD, value.DaysIn(y, m)))
@@ -696,6 +790,14 @@ func dateFields(f *fields, num numField) error {
 	}
 	f.hasDate = true
 	return nil
+}
+
+// quarterEnd is the first day after quarter q of year y.
+func quarterEnd(y, q int64) int64 {
+	if q == 4 {
+		return value.DaysFromCivil(y+1, 1, 1)
+	}
+	return value.DaysFromCivil(y, int(q)*3+1, 1)
 }
 
 func clockFields(f *fields, num numField) error {
