@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,6 +30,7 @@ type serveFlags struct {
 	data, pg, bolt, http, auth string
 	tlsCert, tlsKey            string
 	cacheMB, maxConns          int
+	boltAgent, boltAddress     string
 	logLevel, importDir        string
 	checkpointEvery            time.Duration
 }
@@ -37,7 +39,7 @@ func serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve --data DIR [--pg ADDR] [--bolt ADDR] [--http ADDR] [--auth trust|password]",
-		Short: "Serve a database to PostgreSQL clients",
+		Short: "Serve a database to PostgreSQL clients and Neo4j drivers",
 		Long: `Serve prints "ready pg=… bolt=… http=…" once it accepts connections; SIGTERM or Ctrl-C stops it cleanly. An empty address closes that door.
 With --auth trust anybody may connect, on loopback only. With --auth password the user is HEDGEROW_USER with HEDGEROW_PASSWORD.`,
 		Args: noArgs,
@@ -52,16 +54,28 @@ With --auth trust anybody may connect, on loopback only. With --auth password th
 	fl.StringVar(&f.data, "data", "", "directory of the database; made if there is none")
 	fl.StringVar(&f.pg, "pg", "127.0.0.1:5433", "address for PostgreSQL's protocol")
 	fl.StringVar(&f.bolt, "bolt", "127.0.0.1:7687", "address for Bolt")
+	fl.StringVar(&f.boltAgent, "bolt-agent", bolt.DefaultAgent(version()), "name of the server for Neo4j drivers; some accept only names that begin with Neo4j/")
+	fl.StringVar(&f.boltAddress, "bolt-advertised", "", "host:port by which neo4j:// clients find this server; the address that they came by if empty")
 	fl.StringVar(&f.http, "http", "127.0.0.1:7474", "address for HTTP")
 	fl.StringVar(&f.auth, "auth", "trust", "trust or password")
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "file of the TLS certificate (PEM)")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "file of its private key (PEM)")
 	fl.IntVar(&f.cacheMB, "cache-mb", 0, "page cache in MiB; 0 takes a quarter of the memory, at most 16384")
-	fl.IntVar(&f.maxConns, "max-connections", 200, "PostgreSQL connections at a time")
+	fl.IntVar(&f.maxConns, "max-connections", 200, "connections at a time, of PostgreSQL clients and as many of Neo4j drivers")
 	fl.StringVar(&f.importDir, "import", "", "directory below which LOAD CSV may read; without it LOAD CSV is refused")
 	fl.StringVar(&f.logLevel, "log", "info", "debug, info, warn or error")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-interval", 5*time.Minute, "time between checkpoints")
 	return cmd
+}
+
+// boltTLS is the configuration without PostgreSQL's name of its protocol.
+func boltTLS(conf *tls.Config) *tls.Config {
+	if conf == nil {
+		return nil
+	}
+	c := conf.Clone()
+	c.NextProtos = nil
+	return c
 }
 
 func loopback(addr string) bool {
@@ -83,6 +97,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	auth := pgwire.Trust
 	verifier := func(string) string { return "" }
+	var verify func(user, password string) bool
 	switch f.auth {
 	case "trust":
 		for _, a := range []string{f.pg, f.bolt, f.http} {
@@ -106,6 +121,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 			}
 			return ""
 		}
+		verify = func(u, p string) bool { return pgwire.Matches(verifier(u), p) }
 	default:
 		return usage("--auth is trust or password, not %q", f.auth)
 	}
@@ -153,11 +169,12 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	db := session.New(eng.Store(), session.Options{Log: log, ImportDir: f.importDir, Checkpoint: eng.Checkpoint})
 	failed := make(chan error, 3)
 	pg := pgwire.New(db, pgwire.Options{Auth: auth, TLS: conf, MaxConnections: f.maxConns, Log: log, Verifier: verifier})
+	neo := bolt.New(db, bolt.Options{Verify: verify, TLS: boltTLS(conf), MaxConnections: f.maxConns, Agent: f.boltAgent, Address: f.boltAddress, Log: log})
 	if pgL != nil {
 		go func() { failed <- pg.Serve(pgL) }()
 	}
 	if boltL != nil {
-		go func() { failed <- bolt.Serve(boltL, log) }()
+		go func() { failed <- neo.Serve(boltL) }()
 	}
 	webServer := &http.Server{Handler: web.Handler(db), ReadHeaderTimeout: 10 * time.Second}
 	if httpL != nil {
@@ -182,7 +199,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		fmt.Fprintf(out, "  shell:    hedgerow shell --url postgres://%s/main\n", pgL.Addr())
 	}
 	if boltL != nil {
-		fmt.Fprintf(out, "  bolt:     not served yet; drivers that connect are turned away\n")
+		fmt.Fprintf(out, "  Neo4j:    bolt://%s or neo4j://%[1]s, database main\n", boltL.Addr())
 	}
 	select {
 	case <-ctx.Done():
@@ -198,7 +215,10 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	wait, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	webServer.Shutdown(wait)
-	pg.Shutdown(wait)
+	var doors sync.WaitGroup
+	doors.Go(func() { pg.Shutdown(wait) })
+	doors.Go(func() { neo.Shutdown(wait) })
+	doors.Wait()
 	if cerr := eng.Close(context.Background()); err == nil {
 		err = cerr
 	}

@@ -17,6 +17,7 @@ const (
 	StatementTooComplex
 	ShuttingDown
 	Canceled
+	StatementTimeout
 	LockTimeout
 	SerializationFailure
 	Deadlock
@@ -62,6 +63,9 @@ const (
 	ExternalResource
 	BadFileFormat
 	ProcedureNotFound
+	UnsupportedAdministration
+	InvalidBookmark
+	BookmarkTimeout
 	InvalidPassword
 	InvalidAuthorization
 	PermissionDenied
@@ -87,7 +91,8 @@ var table = [...]row{
 	LimitExceeded:              {name: "LimitExceeded", sqlState: "54000", neo4j: "Neo.ClientError.Statement.ArgumentError", gql: "22N00", tckType: "ArgumentError", retry: false},
 	StatementTooComplex:        {name: "StatementTooComplex", sqlState: "54001", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42001", tckType: "SyntaxError", retry: false},
 	ShuttingDown:               {name: "ShuttingDown", sqlState: "57P01", neo4j: "Neo.TransientError.General.DatabaseUnavailable", gql: "51N00", tckType: "", retry: false},
-	Canceled:                   {name: "Canceled", sqlState: "57014", neo4j: "Neo.ClientError.Transaction.TransactionTimedOut", gql: "50N00", tckType: "", retry: false},
+	Canceled:                   {name: "Canceled", sqlState: "57014", neo4j: "Neo.ClientError.Transaction.Terminated", gql: "25N14", tckType: "", retry: false},
+	StatementTimeout:           {name: "StatementTimeout", sqlState: "57014", neo4j: "Neo.ClientError.Transaction.TransactionTimedOut", gql: "25N14", tckType: "", retry: false},
 	LockTimeout:                {name: "LockTimeout", sqlState: "55P03", neo4j: "Neo.TransientError.Transaction.LockAcquisitionTimeout", gql: "50N00", tckType: "", retry: false},
 	SerializationFailure:       {name: "SerializationFailure", sqlState: "40001", neo4j: "Neo.TransientError.Transaction.Outdated", gql: "40001", tckType: "", retry: true},
 	Deadlock:                   {name: "Deadlock", sqlState: "40P01", neo4j: "Neo.TransientError.Transaction.DeadlockDetected", gql: "40001", tckType: "", retry: true},
@@ -133,6 +138,9 @@ var table = [...]row{
 	ExternalResource:           {name: "ExternalResource", sqlState: "58P01", neo4j: "Neo.ClientError.Statement.ExternalResourceFailed", gql: "22N43", tckType: "ExternalResourceFailed", retry: false},
 	BadFileFormat:              {name: "BadFileFormat", sqlState: "22P04", neo4j: "Neo.ClientError.Statement.ExternalResourceFailed", gql: "22N43", tckType: "ExternalResourceFailed", retry: false},
 	ProcedureNotFound:          {name: "ProcedureNotFound", sqlState: "42883", neo4j: "Neo.ClientError.Procedure.ProcedureNotFound", gql: "42N08", tckType: "ProcedureError", retry: false},
+	UnsupportedAdministration:  {name: "UnsupportedAdministration", sqlState: "0A000", neo4j: "Neo.ClientError.Statement.UnsupportedAdministrationCommand", gql: "50N42", tckType: "", retry: false},
+	InvalidBookmark:            {name: "InvalidBookmark", sqlState: "22023", neo4j: "Neo.ClientError.Transaction.InvalidBookmark", gql: "08N13", tckType: "", retry: false},
+	BookmarkTimeout:            {name: "BookmarkTimeout", sqlState: "55000", neo4j: "Neo.TransientError.Transaction.BookmarkTimeout", gql: "08N13", tckType: "", retry: false},
 	InvalidPassword:            {name: "InvalidPassword", sqlState: "28P01", neo4j: "Neo.ClientError.Security.Unauthorized", gql: "42NFF", tckType: "", retry: false},
 	InvalidAuthorization:       {name: "InvalidAuthorization", sqlState: "28000", neo4j: "Neo.ClientError.Security.Unauthorized", gql: "42NFF", tckType: "", retry: false},
 	PermissionDenied:           {name: "PermissionDenied", sqlState: "42501", neo4j: "Neo.ClientError.Security.Forbidden", gql: "42NFF", tckType: "", retry: false},

@@ -94,7 +94,7 @@ func Wrap(code Code, cause error, format string, args ...any) *Error {
 }
 
 func (e *Error) Error() string {
-	if e.cause != nil && e.Code != Canceled { // whose message says what a context's error says
+	if e.cause != nil && e.Code != Canceled && e.Code != StatementTimeout { // whose message says what a context's error says
 		return e.Message + ": " + e.cause.Error()
 	}
 	return e.Message

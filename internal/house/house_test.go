@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/query/expr", "internal/query/bind", "internal/query/plan", "internal/query/exec", "internal/query/sqlbind", "internal/query/qtest", "internal/query"},
 	{"internal/engine"},
 	{"internal/session"},
-	{"internal/server/pgwire", "internal/server/bolt", "internal/server/web", "internal/server"},
+	{"internal/server/pgwire", "internal/server/bolt/packstream", "internal/server/bolt", "internal/server/web", "internal/server"},
 	{"."},
 	{"sqldriver", "internal/load", "internal/social", "internal/shell"},
 	{"cmd/hedgerow"},

@@ -255,14 +255,17 @@ func (p *Portal) Close() {
 func (p *Portal) mapError(err error) error {
 	e := dberr.As(err)
 	if e.Code == dberr.Canceled {
-		why := "user request"
+		code, why := dberr.Canceled, "user request"
 		if p.stop.timeout.Load() || errors.Is(p.ctx.Err(), context.DeadlineExceeded) {
-			why = "statement timeout"
+			code, why = dberr.StatementTimeout, "statement timeout"
 		}
-		return dberr.Wrap(dberr.Canceled, p.ctx.Err(), "canceling statement due to %s", why)
+		return dberr.Wrap(code, p.ctx.Err(), "canceling statement due to %s", why)
 	}
 	return e
 }
+
+// Interrupted is the error of a statement whose client has stopped taking rows because of err.
+func (p *Portal) Interrupted(err error) error { return p.mapError(dberr.As(err)) }
 
 // fixed is a result that is there already.
 type fixed struct {

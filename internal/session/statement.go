@@ -16,6 +16,11 @@ import (
 
 const maxText = 16 << 20 // bytes of a statement's text (rules C12)
 
+func errTextTooLong() error {
+	return dberr.New(dberr.LimitExceeded, "statement text is longer than %d bytes", maxText).
+		WithHint("Send the data as parameters, or load it with hedgerow load.")
+}
+
 // Text is one statement of a text.
 type Text struct {
 	Text   string
@@ -35,8 +40,7 @@ func (s *Session) Split(text string) ([]Text, error) {
 // SplitAs is Split with the language of statements whose first word does not decide.
 func (s *Session) SplitAs(text string, lang Language) ([]Text, error) {
 	if len(text) > maxText {
-		return nil, dberr.New(dberr.LimitExceeded, "statement text is longer than %d bytes", maxText).
-			WithHint("Send the data as parameters, or load it with hedgerow load.")
+		return nil, errTextTooLong()
 	}
 	var out []Text
 	for at := 0; ; {

@@ -54,6 +54,12 @@ type Store interface {
 	CatalogVersion() uint64
 }
 
+// Positioned is a store that tells how far its commits have come.
+type Positioned interface {
+	// Position grows with every commit; a transaction that begins after it has returned p sees every commit up to p.
+	Position() uint64
+}
+
 // Tx is one transaction. It is used by one goroutine at a time.
 type Tx interface {
 	// Begin opens a statement: a snapshot (a fresh one under read committed) and its deferred checks.

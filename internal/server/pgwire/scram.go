@@ -37,6 +37,22 @@ func Secret(password string) (string, error) {
 	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramIterations, b64(salt), b64(stored[:]), b64(mac(salted, "Server Key"))), nil
 }
 
+// Matches reports whether a password is the one that a stored form was made of.
+func Matches(secret, password string) bool {
+	cred, ok := parseSecret(secret)
+	if !ok {
+		return false
+	}
+	salted, err := pbkdf2.Key(sha256.New, password, []byte(cred.Salt), cred.Iters, sha256.Size)
+	if err != nil {
+		return false
+	}
+	h := hmac.New(sha256.New, salted)
+	h.Write([]byte("Client Key"))
+	key := sha256.Sum256(h.Sum(nil))
+	return hmac.Equal(key[:], cred.StoredKey)
+}
+
 func parseSecret(s string) (cred scram.StoredCredentials, ok bool) {
 	s, ok = strings.CutPrefix(s, "SCRAM-SHA-256$")
 	head, keys, ok2 := strings.Cut(s, "$")

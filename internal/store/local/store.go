@@ -71,10 +71,11 @@ func (s *distincts) put(id schema.IndexID, rows, d float64) {
 }
 
 var (
-	_ store.Store = (*Store)(nil)
-	_ store.Tx    = (*tx)(nil)
-	_ store.Stmt  = (*stmt)(nil)
-	_ store.Graph = (*graphView)(nil)
+	_ store.Store      = (*Store)(nil)
+	_ store.Positioned = (*Store)(nil)
+	_ store.Tx         = (*tx)(nil)
+	_ store.Stmt       = (*stmt)(nil)
+	_ store.Graph      = (*graphView)(nil)
 )
 
 // New returns the store over an open database.
@@ -87,6 +88,9 @@ func New(o Options) *Store {
 
 // Caps says that command ids and savepoints are there.
 func (s *Store) Caps() store.Caps { return store.Caps{CommandIDs: true, Savepoints: true} }
+
+// Position implements store.Positioned: the commit sequence number up to where commits are visible.
+func (s *Store) Position() uint64 { return uint64(s.m.PublishedCSN()) }
 
 // CatalogVersion grows with every committed change that may outdate a plan.
 func (s *Store) CatalogVersion() uint64 { return s.cat.Epoch() }
