@@ -251,6 +251,9 @@ type Reader interface {
 	ScanRels(ctx context.Context, v View, types []schema.LabelID) (EdgeScan, error)
 	// Seek probes an index for rows 0 … rows-1. Label and keys are re-checked; a hit is exact.
 	Seek(ctx context.Context, v View, s Seek, rows int) (HitCursor, error)
+	// Count tells from counters how many vertices with the label, or relationships of the type, v sees (NoLabel: all), and how many of
+	// the relationships begin and end at one vertex. Not ok: counters do not tell, only a scan does (rules B9).
+	Count(ctx context.Context, v View, e schema.Entity, l schema.LabelID) (n, loops int64, ok bool, err error)
 	// ByID keeps the ids that exist: one id probe a row. 0 finds nothing.
 	ByID(ctx context.Context, v View, e schema.Entity, ids []uint64, out *Hits) error
 	// Expand finds the relationships of src[i] (0 = none) of the types (none given means all).
@@ -292,6 +295,10 @@ func (r *Rels) Reset() {
 type Stats interface {
 	NodeCount(label schema.LabelID) float64 // NoLabel means all
 	RelCount(t schema.LabelID) float64      // NoLabel means all
+	// LabelsCount is the number of vertices that have all the labels.
+	LabelsCount(labels []schema.LabelID) float64
+	// RelsBetween is the number of relationships of the type from vertices with one label to vertices with another; NoLabel means any.
+	RelsBetween(src, t, dst schema.LabelID) float64
 	// Degree is the mean number of relationships of the type that a vertex of the label has in the direction.
 	DegreeMean(label, t schema.LabelID, dir Direction) float64
 	// Distinct estimates the number of distinct values of the index's leading keys.

@@ -83,7 +83,25 @@ func (c *fakeCatalog) DegreeMean(label, t schema.LabelID, dir store.Direction) f
 	}
 	return c.ends[fmt.Sprintf("%d/%d/%d", label, t, dir)] / max(1, c.count[label])
 }
-func (c *fakeCatalog) Distinct(ix schema.IndexID) float64                               { return c.dist[ix] }
+func (c *fakeCatalog) Distinct(ix schema.IndexID) float64 { return c.dist[ix] }
+func (c *fakeCatalog) LabelsCount(ls []schema.LabelID) float64 {
+	n := c.total
+	for _, l := range ls {
+		n *= c.count[l] / max(1, c.total)
+	}
+	return n
+}
+func (c *fakeCatalog) RelsBetween(src, t, dst schema.LabelID) float64 {
+	n := c.RelCount(t)
+	if src != schema.NoLabel {
+		n = c.DegreeMean(src, t, store.Out) * c.NodeCount(src)
+	}
+	if dst != schema.NoLabel {
+		in := c.DegreeMean(dst, t, store.In) * c.NodeCount(dst)
+		n *= in / max(1, c.RelCount(t))
+	}
+	return n
+}
 func (c *fakeCatalog) KeyStats(schema.LabelID, schema.KeyID) *stats.Key                 { return nil }
 func (c *fakeCatalog) DegreeStats(_, _ schema.LabelID, _ store.Direction) *stats.Degree { return nil }
 

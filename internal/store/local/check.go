@@ -227,6 +227,9 @@ func (c *checkSource) counts(ctx context.Context, g *graphView, report func(reas
 				} else {
 					start, end := rowEnds(row)
 					found[relKey(g.g.ID, l.ID, schema.LabelOf(start), schema.LabelOf(end))]++
+					if start == end {
+						found[loopKey(g.g.ID, l.ID)]++
+					}
 				}
 			}
 		}

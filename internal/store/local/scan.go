@@ -32,20 +32,7 @@ func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.La
 		c = new(nodeScan)
 	}
 	*c = nodeScan{g: g, v: v, label: label, heaps: c.heaps[:0], b: c.b}
-	if label == schema.NoLabel || label == schema.VertexLabel {
-		for _, l := range g.g.Labels() {
-			if l != nil && l.Entity == schema.Vertex && l.Heap != nil && !l.FilesGone() {
-				c.heaps = append(c.heaps, l)
-			}
-		}
-	} else if l := g.g.Label(label); l != nil && l.Entity == schema.Vertex {
-		// C2 of package catalog: the snapshot is older than this list.
-		for _, h := range l.Holders() {
-			if !h.FilesGone() {
-				c.heaps = append(c.heaps, h)
-			}
-		}
-	}
+	c.heaps = g.appendHeapsOf(c.heaps, label)
 	for _, l := range c.heaps {
 		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
 			return nil, err
@@ -53,6 +40,28 @@ func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.La
 	}
 	g.s.counters.SeqScans += int64(len(c.heaps))
 	return g.lend(c), nil
+}
+
+// heapsOf returns the labels whose heaps may hold vertices with the label. Call it after taking the snapshot (C2 of package catalog).
+func (g *graphView) heapsOf(label schema.LabelID) []*catalog.Label {
+	return g.appendHeapsOf(nil, label)
+}
+
+func (g *graphView) appendHeapsOf(dst []*catalog.Label, label schema.LabelID) []*catalog.Label {
+	if label == schema.NoLabel || label == schema.VertexLabel {
+		for _, l := range g.g.Labels() {
+			if l != nil && l.Entity == schema.Vertex && l.Heap != nil && !l.FilesGone() {
+				dst = append(dst, l)
+			}
+		}
+	} else if l := g.g.Label(label); l != nil && l.Entity == schema.Vertex {
+		for _, h := range l.Holders() {
+			if !h.FilesGone() {
+				dst = append(dst, h)
+			}
+		}
+	}
+	return dst
 }
 
 // Next fills out.

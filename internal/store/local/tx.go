@@ -8,6 +8,8 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/invariant"
+	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -402,8 +404,85 @@ func (g *graphView) Constraints(v store.View) []schema.Constraint {
 func (g *graphView) NodeCount(l schema.LabelID) float64 {
 	return float64(max(0, g.s.tx.s.counts.nodes(g, l)))
 }
+
+// LabelsCount is store.Stats'.
+func (g *graphView) LabelsCount(labels []schema.LabelID) float64 {
+	return float64(max(0, g.s.tx.s.counts.together(g, labels)))
+}
+
 func (g *graphView) RelCount(t schema.LabelID) float64 {
-	return float64(max(0, g.s.tx.s.counts.rels(g.g.ID, t)))
+	return g.RelsBetween(schema.NoLabel, t, schema.NoLabel)
+}
+
+// RelsBetween is store.Stats'.
+func (g *graphView) RelsBetween(src, t, dst schema.LabelID) float64 {
+	return max(0, g.s.tx.s.counts.rels(g, t, src, dst))
+}
+
+// Count is store.Reader's. It takes the locks of the scan that it stands for.
+func (g *graphView) Count(ctx context.Context, v store.View, e schema.Entity, l schema.LabelID) (n, loops int64, ok bool, err error) {
+	snap := snapOf(v)
+	if snap.Refreshed() {
+		return 0, 0, false, nil // rules A9
+	}
+	any := l == schema.NoLabel
+	if e == schema.Vertex {
+		for _, h := range g.heapsOf(l) {
+			if err := g.s.tx.lockLabel(ctx, h, txn.AccessShare); err != nil {
+				return 0, 0, false, err
+			}
+		}
+		any = any || l == schema.VertexLabel
+	} else {
+		var types []schema.LabelID
+		if any = any || l == schema.EdgeLabel; !any {
+			types = []schema.LabelID{l}
+		}
+		if _, err := g.types(ctx, nil, types); err != nil {
+			return 0, 0, false, err
+		}
+		if any {
+			l = schema.NoLabel
+		}
+	}
+	one := func(k countKey) int64 {
+		switch {
+		case k.graph != g.g.ID:
+		case e == schema.Edge && k.kind == countRels && (any || k.a == uint16(l)):
+			return 1
+		case e == schema.Vertex && k.kind == countNodes:
+			if set := g.g.Set(schema.LabelSetID(k.b)); any || set != nil && set.Has(l) {
+				return 1
+			}
+		}
+		return 0
+	}
+	c, d := g.s.tx.s.counts, &g.s.tx.deltas
+	own, ok := d.before(v.CID, one)
+	if !ok {
+		return 0, 0, false, nil
+	}
+	sched.Point("counts.count")
+	if n, ok = c.exact(g, page.LSN(snap.CSN()), e, l, one); !ok || e == schema.Vertex {
+		return n + own, 0, ok, nil
+	}
+	loop := func(k countKey) int64 {
+		if k.graph == g.g.ID && k.kind == countLoops && (any || k.a == uint16(l)) {
+			return 1
+		}
+		return 0
+	}
+	ownLoops, _ := d.before(v.CID, loop)
+	loops, ok = c.loops(g, page.LSN(snap.CSN()), loop)
+	return n + own, loops + ownLoops, ok, nil
+}
+
+// countRel counts a relationship that came or went.
+func (g *graphView) countRel(cid uint32, t schema.LabelID, start, end uint64, d int64) {
+	g.s.tx.deltas.add(cid, relKey(g.g.ID, t, schema.LabelOf(start), schema.LabelOf(end)), d)
+	if start == end {
+		g.s.tx.deltas.add(cid, loopKey(g.g.ID, t), d)
+	}
 }
 
 // KeyStats is store.Stats'.
@@ -425,33 +504,18 @@ func (g *graphView) DegreeStats(l, t schema.LabelID, dir store.Direction) *stats
 	return nil
 }
 
-// DegreeMean divides the relationships at vertices that are stored under the label by their number; without a label, all by all.
+// DegreeMean divides the relationships at vertices with the label by their number.
 func (g *graphView) DegreeMean(l, t schema.LabelID, dir store.Direction) float64 {
 	n := g.NodeCount(l)
 	if n == 0 {
 		return 0
 	}
 	sum := 0.0
-	add := func(out bool) {
-		r := float64(0)
-		if l != schema.NoLabel && l != schema.VertexLabel {
-			r = float64(g.s.tx.s.counts.relsFrom(g.g.ID, t, l, out))
-		}
-		if r == 0 { // the label may be a second one of its vertices: take the mean over all
-			if all := g.NodeCount(schema.NoLabel); all > 0 {
-				r = g.RelCount(t) * n / all
-			}
-			if l == schema.NoLabel || l == schema.VertexLabel {
-				r = g.RelCount(t)
-			}
-		}
-		sum += r
-	}
 	if dir != store.In {
-		add(true)
+		sum += g.RelsBetween(l, t, schema.NoLabel)
 	}
 	if dir != store.Out {
-		add(false)
+		sum += g.RelsBetween(schema.NoLabel, t, l)
 	}
 	return sum / n
 }

@@ -286,7 +286,7 @@ func (g *graphView) createNodes(ctx context.Context, cid uint32, labels []schema
 		out.Row, out.ID = append(out.Row, uint16(i)), append(out.ID, schema.MakeID(home.ID, first+uint64(i)))
 		out.Hint = append(out.Hint, store.Hint(tid))
 	}
-	t.deltas.add(nodeKey(g.g.ID, home.ID, set.ID), int64(len(props)))
+	t.deltas.add(cid, nodeKey(g.g.ID, home.ID, set.ID), int64(len(props)))
 	g.s.counters.NodesCreated += int64(len(props))
 	g.s.counters.LabelsAdded += int64(len(props) * len(set.Labels))
 	g.s.counters.PropsSet += w.m.set
@@ -468,7 +468,7 @@ func (g *graphView) createRels(ctx context.Context, cid uint32, typ schema.Label
 	for i, tid := range w.tids {
 		out.Row, out.ID = append(out.Row, uint16(i)), append(out.ID, schema.MakeID(typ, first+uint64(i)))
 		out.Hint = append(out.Hint, store.Hint(tid))
-		t.deltas.add(relKey(g.g.ID, typ, schema.LabelOf(start[i]), schema.LabelOf(end[i])), 1)
+		g.countRel(cid, typ, start[i], end[i], 1)
 	}
 	g.s.counters.RelsCreated += int64(len(start))
 	g.s.counters.PropsSet += w.m.set
@@ -702,8 +702,8 @@ func (g *graphView) change(ctx context.Context, cid uint32, e schema.Entity, id 
 			}
 		}
 		if set != newSet {
-			t.deltas.add(nodeKey(g.g.ID, home.ID, set.ID), -1)
-			t.deltas.add(nodeKey(g.g.ID, home.ID, newSet.ID), 1)
+			t.deltas.add(cid, nodeKey(g.g.ID, home.ID, set.ID), -1)
+			t.deltas.add(cid, nodeKey(g.g.ID, home.ID, newSet.ID), 1)
 			for _, l := range newSet.Labels {
 				if !set.Has(l) {
 					g.s.counters.LabelsAdded++
@@ -890,11 +890,11 @@ func (g *graphView) remove(ctx context.Context, snap *txn.Snapshot, cid uint32, 
 		}
 		if e == schema.Vertex {
 			g.s.counters.NodesDeleted++
-			t.deltas.add(nodeKey(g.g.ID, home.ID, rowSet(w.old)), -1)
+			t.deltas.add(cid, nodeKey(g.g.ID, home.ID, rowSet(w.old)), -1)
 		} else {
 			g.s.counters.RelsDeleted++
 			start, end := rowEnds(w.old)
-			t.deltas.add(relKey(g.g.ID, home.ID, schema.LabelOf(start), schema.LabelOf(end)), -1)
+			g.countRel(cid, home.ID, start, end, -1)
 		}
 		return true, nil
 	}

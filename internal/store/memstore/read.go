@@ -423,6 +423,49 @@ func (h *handle) RelCount(t schema.LabelID) float64 {
 	return float64(n)
 }
 
+// Count knows no counters.
+func (h *handle) Count(context.Context, store.View, schema.Entity, schema.LabelID) (n, loops int64, ok bool, err error) {
+	return 0, 0, false, nil
+}
+
+func (h *handle) LabelsCount(labels []schema.LabelID) float64 {
+	h.g.db.mu.RLock()
+	defer h.g.db.mu.RUnlock()
+	n := 0
+next:
+	for _, r := range h.g.ents[0].rows {
+		if len(r.vers) == 0 || r.last().end != nil {
+			continue
+		}
+		for _, l := range labels {
+			if !h.g.has(r.last().labels, l) {
+				continue next
+			}
+		}
+		n++
+	}
+	return float64(n)
+}
+
+func (h *handle) RelsBetween(src, t, dst schema.LabelID) float64 {
+	h.g.db.mu.RLock()
+	defer h.g.db.mu.RUnlock()
+	with := func(id uint64, l schema.LabelID) bool {
+		if l == schema.NoLabel {
+			return true
+		}
+		r := h.g.ents[0].byID[id]
+		return r != nil && len(r.vers) > 0 && h.g.has(r.last().labels, l)
+	}
+	n := 0
+	for _, r := range h.g.ents[1].rows {
+		if len(r.vers) > 0 && r.last().end == nil && (t == schema.NoLabel || schema.LabelOf(r.id) == t) && with(r.start, src) && with(r.end, dst) {
+			n++
+		}
+	}
+	return float64(n)
+}
+
 func (h *handle) DegreeMean(l, t schema.LabelID, dir store.Direction) float64 {
 	n := h.NodeCount(l)
 	if n == 0 {
