@@ -384,7 +384,7 @@ func (c *Catalog) newIndex(g *Graph, r indexRow) *Index {
 
 func (c *Catalog) newConstraint(g *Graph, r constraintRow) *Constraint {
 	k := &Constraint{
-		Constraint: schema.Constraint{Graph: g.ID, Name: r.name, Entity: r.entity, Label: r.label, Kind: r.kind},
+		Constraint: schema.Constraint{Graph: g.ID, Name: r.name, Entity: r.entity, Label: r.label, Kind: r.kind, Type: r.typ},
 		Keys:       r.keys, IndexID: r.index, row: r.row,
 	}
 	if l := g.Label(r.label); l != nil {

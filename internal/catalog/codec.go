@@ -5,6 +5,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // Catalog rows are little-endian and begin with the row's number; strings carry a u32 length. Keys of catalog trees are
@@ -350,6 +351,7 @@ type constraintRow struct {
 	index  schema.IndexID // 0 for none
 	keys   []schema.KeyID
 	name   string
+	typ    value.TypeSpec // of a PropertyType constraint
 }
 
 func (r *constraintRow) encode() []byte {
@@ -365,6 +367,9 @@ func (r *constraintRow) encode() []byte {
 		e.u32(uint32(k))
 	}
 	e.str(r.name)
+	if r.kind == schema.PropertyType {
+		e.b = value.AppendType(e.b, r.typ)
+	}
 	return e.b
 }
 
@@ -376,7 +381,11 @@ func (r *constraintRow) decode(b []byte) error {
 	for n := d.u16(); n > 0 && !d.bad; n-- {
 		r.keys = append(r.keys, schema.KeyID(d.u32()))
 	}
-	r.name = d.str()
+	r.name, r.typ = d.str(), value.TypeSpec{}
+	if r.kind == schema.PropertyType {
+		typ, rest, ok := value.DecodeType(d.b)
+		r.typ, d.b, d.bad = typ, rest, d.bad || !ok
+	}
 	return d.done("a constraint")
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 type row interface {
@@ -27,6 +28,8 @@ func samples() []row {
 		&indexRow{row: 8, id: 1, graph: 2, entity: schema.Vertex, flags: indexUnique, label: 3, relfile: 80, keys: []schema.KeyID{1, 2}, name: "ix"},
 		&indexHeapRow{row: 9, index: 1, ordinal: 3, label: 4, relfile: 71},
 		&constraintRow{row: 10, graph: 2, entity: schema.Vertex, kind: schema.NotNull, label: 3, index: 0, keys: []schema.KeyID{5}, name: "c"},
+		&constraintRow{row: 11, graph: 2, entity: schema.Edge, kind: schema.PropertyType, label: 3, keys: []schema.KeyID{5}, name: "t",
+			typ: value.TypeSpec{Kinds: 1<<value.Null | 1<<value.Int, Lists: []value.TypeSpec{{Kinds: 1 << value.String}}}},
 	}
 }
 

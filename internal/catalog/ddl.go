@@ -10,6 +10,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // newest says what a writer must think of an object: whether it is there, or whose end decides that.
@@ -391,7 +392,8 @@ type ConstraintSpec struct {
 	Owner *Label
 	Keys  []schema.KeyID
 	Kind  schema.ConstraintKind
-	Index *Index // behind it, or nil
+	Type  value.TypeSpec // of a PropertyType constraint
+	Index *Index         // behind it, or nil
 }
 
 // SameConstraint returns a constraint of a writer's state that has the name or says the same.
@@ -414,7 +416,7 @@ func (c *Catalog) CreateConstraint(ctx context.Context, tx *txn.Tx, cid uint32, 
 	if err != nil {
 		return nil, err
 	}
-	r := constraintRow{graph: g.ID, entity: s.Owner.Entity, kind: s.Kind, label: s.Owner.ID, keys: s.Keys, name: s.Name}
+	r := constraintRow{graph: g.ID, entity: s.Owner.Entity, kind: s.Kind, label: s.Owner.ID, keys: s.Keys, name: s.Name, typ: s.Type}
 	if s.Index != nil {
 		r.index = s.Index.ID
 	}

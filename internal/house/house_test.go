@@ -20,7 +20,7 @@ const module = "github.com/hedgerowdb/hedgerow"
 // that stand before it in the same line.
 var layers = [][]string{
 	{"internal/dberr", "internal/invariant", "internal/sched", "internal/csv", "internal/testkit"},
-	{"internal/schema", "internal/value", "internal/vec", "internal/stats", "internal/temporal", "internal/sqltype"},
+	{"internal/value", "internal/schema", "internal/vec", "internal/stats", "internal/temporal", "internal/sqltype"},
 	{"internal/vfs"},
 	{"internal/page"},
 	{"internal/buffer", "internal/wal"},

@@ -3,6 +3,8 @@
 // They are values, not handles: whoever holds one may read it for ever, and learns of changes only by asking again.
 package schema
 
+import "github.com/hedgerowdb/hedgerow/internal/value"
+
 // GraphID, LabelID, KeyID, LabelSetID and IndexID name things inside one database (graphs, indexes) or one graph (the rest).
 // They are never reused.
 type (
@@ -74,7 +76,8 @@ type Constraint struct {
 	LabelName string
 	KeyNames  []string
 	Kind      ConstraintKind
-	Index     string // name of the index behind it, or ""
+	Type      value.TypeSpec // of a PropertyType constraint
+	Index     string         // name of the index behind it, or ""
 }
 
 // ConstraintKind is the kind of a constraint.
@@ -83,5 +86,12 @@ type ConstraintKind uint8
 const (
 	Unique ConstraintKind = iota
 	NotNull
-	NodeKey
+	NodeKey      // of relationships too
+	PropertyType // a value that is there is of Type
 )
+
+// Indexed reports whether constraints of the kind have a unique index behind them.
+func (k ConstraintKind) Indexed() bool { return k == Unique || k == NodeKey }
+
+// RowByRow reports whether constraints of the kind look at each row alone.
+func (k ConstraintKind) RowByRow() bool { return k != Unique }

@@ -61,6 +61,11 @@ func (s *Session) Schema(ctx context.Context) (*Schema, error) {
 				kind = "NOT NULL"
 			case schema.NodeKey:
 				kind = "NODE KEY"
+				if c.Entity == schema.Edge {
+					kind = "RELATIONSHIP KEY"
+				}
+			case schema.PropertyType:
+				kind = ":: " + c.Type.String()
 			}
 			out.Constraints = append(out.Constraints, ConstraintInfo{c.Name, kind, c.LabelName, c.Entity == schema.Edge, c.KeyNames})
 		}

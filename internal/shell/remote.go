@@ -289,9 +289,11 @@ func (r *Remote) Schema(ctx context.Context) (*hedgerow.Schema, error) {
 		case strings.Contains(k, "EXISTENCE"):
 			kind = "NOT NULL"
 		case strings.Contains(k, "KEY"):
-			kind = "NODE KEY"
+			kind = strings.TrimSuffix(k, "_KEY") + " KEY"
+		case strings.Contains(k, "PROPERTY_TYPE"):
+			kind = ":: " + str(row["propertyType"])
 		}
-		unique[str(row["name"])] = kind != "NOT NULL"
+		unique[str(row["name"])] = kind == "UNIQUE" || strings.HasSuffix(kind, "KEY")
 		out.Constraints = append(out.Constraints, hedgerow.ConstraintInfo{Name: str(row["name"]), Kind: kind, Label: first(list(row["labelsOrTypes"])),
 			Relationship: str(row["entityType"]) == "RELATIONSHIP", Keys: list(row["properties"])})
 	}); err != nil {

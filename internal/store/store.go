@@ -15,6 +15,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/stats"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -150,7 +151,39 @@ type ConstraintDef struct {
 	Label       string
 	Keys        []string
 	Kind        schema.ConstraintKind
+	Type        value.TypeSpec // of a PropertyType constraint
 	IfNotExists bool
+}
+
+// SameConstraint answers a request for a constraint where another one has its name or says the same: nothing to do if it may exist, else a
+// DuplicateObject. One that asks for another type of the same property is in the way even then.
+func SameConstraint(def *ConstraintDef, old *schema.Constraint) error {
+	switch {
+	case def.Kind == schema.PropertyType && old.Kind == schema.PropertyType && def.Name != old.Name && def.Type.String() != old.Type.String():
+		return dberr.New(dberr.DuplicateObject, "constraint %q asks for the type %s of the same property", old.Name, old.Type)
+	case def.IfNotExists:
+		return nil
+	}
+	return dberr.New(dberr.DuplicateObject, "an equivalent constraint already exists: %q", old.Name)
+}
+
+// CheckValue holds the value of one of a constraint's keys to what the constraint asks of each row alone; v is null if the row has none. The
+// error is NotNullViolation or CheckViolation.
+func CheckValue(c *schema.Constraint, key string, v value.Value) error {
+	var e *dberr.Error
+	switch {
+	case c.Kind == schema.PropertyType:
+		if c.Type.Has(v, nil) {
+			return nil
+		}
+		e = dberr.New(dberr.CheckViolation, "property %q of %q must be of type %s, found %s", key, c.LabelName, c.Type, value.TypeOf(v, nil).OrNull())
+	case c.Kind.RowByRow() && v.IsNull():
+		e = dberr.New(dberr.NotNullViolation, "property %q of %q must not be null", key, c.LabelName)
+	default:
+		return nil
+	}
+	e.Constraint, e.Table = c.Name, c.LabelName
+	return e.WithToken("ConstraintValidationFailed")
 }
 
 // Graph is one graph as a statement sees it.

@@ -55,6 +55,12 @@ func (t TypeSpec) NotNull() TypeSpec {
 	return t
 }
 
+// OrNull is t and null.
+func (t TypeSpec) OrNull() TypeSpec {
+	t.Kinds |= nullBit
+	return t
+}
+
 // Nullable reports whether null is of the type.
 func (t TypeSpec) Nullable() bool { return t.Kinds&nullBit != 0 }
 

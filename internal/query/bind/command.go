@@ -70,8 +70,12 @@ func (b *binder) command(body cypher.Body) *Command {
 			}
 		case cypher.KeyConstraint:
 			d.Kind = schema.NodeKey
-		default:
-			b.fail(dberr.FeatureNotSupported, "", c, "type constraints are not supported yet")
+		case cypher.TypeConstraint:
+			d.Kind, d.Type = schema.PropertyType, b.typeSpec(c.Type)
+			if !d.Type.Storable() {
+				b.failHint(dberr.Syntax, "UnexpectedSyntax", c.Type, "Use property types and lists of one of them such as LIST<STRING NOT NULL>, or unions of these, without NOT NULL behind them.",
+					"a property type constraint cannot be for %s", d.Type)
+			}
 		}
 		out.Constraint, out.Name = d, d.Name
 	case *cypher.DropConstraint:
@@ -129,7 +133,7 @@ var showColumns = map[ShowKind][]showCol{
 		{"entityType", expr.TString, false}, {"labelsOrTypes", expr.TList, false}, {"properties", expr.TList, false}, {"owningConstraint", expr.TString, false},
 		{"unique", expr.TBool, false}, {"createStatement", expr.TString, true}},
 	ShowConstraints: {{"id", expr.TInt, false}, {"name", expr.TString, false}, {"type", expr.TString, false}, {"entityType", expr.TString, false},
-		{"labelsOrTypes", expr.TList, false}, {"properties", expr.TList, false}, {"ownedIndex", expr.TString, false}, {"createStatement", expr.TString, true}},
+		{"labelsOrTypes", expr.TList, false}, {"properties", expr.TList, false}, {"ownedIndex", expr.TString, false}, {"propertyType", expr.TString, false}, {"createStatement", expr.TString, true}},
 	ShowFunctions: {{"name", expr.TString, false}, {"category", expr.TString, false}, {"description", expr.TString, false}, {"signature", expr.TString, true},
 		{"aggregating", expr.TBool, true}},
 	ShowProcedures:   {{"name", expr.TString, false}, {"description", expr.TString, false}, {"mode", expr.TString, false}, {"worksOnSystem", expr.TBool, false}, {"signature", expr.TString, true}},

@@ -178,6 +178,32 @@ func orNull(s string) any {
 	return s
 }
 
+// constraintType is what SHOW CONSTRAINTS calls a constraint.
+func constraintType(c *schema.Constraint) string {
+	kind := [...]string{schema.Unique: "UNIQUENESS", schema.NotNull: "PROPERTY_EXISTENCE", schema.NodeKey: "KEY", schema.PropertyType: "PROPERTY_TYPE"}[c.Kind]
+	if c.Kind == schema.Unique && c.Entity == schema.Vertex {
+		return kind
+	}
+	return entityNames[c.Entity] + "_" + kind
+}
+
+// propertyType is the type that a constraint asks for, or null.
+func propertyType(c *schema.Constraint) any {
+	if c.Kind != schema.PropertyType {
+		return nil
+	}
+	return c.Type.String()
+}
+
+// createStatement is the command that makes a constraint.
+func createStatement(c *schema.Constraint) string {
+	is := "IS " + [...]string{schema.Unique: "UNIQUE", schema.NotNull: "NOT NULL", schema.NodeKey: entityNames[c.Entity] + " KEY", schema.PropertyType: ":: "}[c.Kind]
+	if c.Kind == schema.PropertyType {
+		is += c.Type.String()
+	}
+	return fmt.Sprintf("CREATE CONSTRAINT %s FOR %s REQUIRE (%s) %s", quoted([]string{c.Name}, ""), target(c.Entity, c.LabelName), quoted(c.KeyNames, "n."), is)
+}
+
 func (o *show) load() error {
 	x := o.x
 	switch o.n.Kind {
@@ -189,12 +215,10 @@ func (o *show) load() error {
 				"createStatement", fmt.Sprintf("CREATE INDEX %s FOR %s ON (%s)", quoted([]string{ix.Name}, ""), target(ix.Entity, ix.LabelName), quoted(ix.KeyNames, "n.")))
 		}
 	case plan.ShowConstraints:
-		kinds := map[schema.ConstraintKind][2]string{schema.Unique: {"UNIQUENESS", "UNIQUE"}, schema.NotNull: {"PROPERTY_EXISTENCE", "NOT NULL"}, schema.NodeKey: {"KEY", "KEY"}}
 		for i, c := range x.g.Constraints(o.env.View) {
-			kind := kinds[c.Kind]
-			o.add("id", i+1, "name", c.Name, "type", entityNames[c.Entity]+"_"+kind[0], "entityType", entityNames[c.Entity],
-				"labelsOrTypes", []string{c.LabelName}, "properties", c.KeyNames, "ownedIndex", orNull(c.Index),
-				"createStatement", fmt.Sprintf("CREATE CONSTRAINT %s FOR %s REQUIRE (%s) IS %s", quoted([]string{c.Name}, ""), target(c.Entity, c.LabelName), quoted(c.KeyNames, "n."), kind[1]))
+			o.add("id", i+1, "name", c.Name, "type", constraintType(&c), "entityType", entityNames[c.Entity],
+				"labelsOrTypes", []string{c.LabelName}, "properties", c.KeyNames, "ownedIndex", orNull(c.Index), "propertyType", propertyType(&c),
+				"createStatement", createStatement(&c))
 		}
 	case plan.ShowFunctions:
 		for _, d := range expr.Functions() {

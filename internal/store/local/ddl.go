@@ -618,11 +618,14 @@ func (t *tx) CreateConstraint(ctx context.Context, graph string, def store.Const
 		if err != nil {
 			return err
 		}
-		spec := catalog.ConstraintSpec{Name: def.Name, Owner: l, Keys: keys, Kind: def.Kind}
+		spec := catalog.ConstraintSpec{Name: def.Name, Owner: l, Keys: keys, Kind: def.Kind, Type: def.Type}
 		if spec.Name == "" {
 			spec.Name = makeName("constraint_", l.Name, def.Keys)
-			if def.Kind == schema.NotNull {
+			switch def.Kind {
+			case schema.NotNull:
 				spec.Name += "_not_null"
+			case schema.PropertyType:
+				spec.Name += "_type"
 			}
 		}
 		heaps, err := g.lockForBuild(ctx, l)
@@ -630,17 +633,15 @@ func (t *tx) CreateConstraint(ctx context.Context, graph string, def store.Const
 			return err
 		}
 		if c := g.g.SameConstraint(t.t, spec); c != nil {
-			if def.IfNotExists {
-				return nil
-			}
-			return dberr.New(dberr.DuplicateObject, "an equivalent constraint already exists: %q", c.Name)
+			return store.SameConstraint(&def, &c.Constraint)
 		}
-		if def.Kind != schema.Unique {
-			if err := g.checkPresent(ctx, l, def, keys, heaps, spec.Name); err != nil {
+		if def.Kind.RowByRow() {
+			c := &schema.Constraint{Name: spec.Name, LabelName: l.Name, KeyNames: def.Keys, Kind: def.Kind, Type: def.Type}
+			if err := g.checkPresent(ctx, l, c, keys, heaps); err != nil {
 				return err
 			}
 		}
-		if def.Kind != schema.NotNull {
+		if def.Kind.Indexed() {
 			ix, err := g.createIndex(ctx, cid, store.IndexDef{Name: spec.Name, Entity: def.Entity, Label: def.Label, Keys: def.Keys, Unique: true})
 			if err != nil {
 				return err
@@ -655,8 +656,8 @@ func (t *tx) CreateConstraint(ctx context.Context, graph string, def store.Const
 	})
 }
 
-// checkPresent makes sure that every row with the label has the keys.
-func (g *graphView) checkPresent(ctx context.Context, l *catalog.Label, def store.ConstraintDef, keys []schema.KeyID, heaps []*catalog.Label, name string) error {
+// checkPresent holds every row with the label to a constraint.
+func (g *graphView) checkPresent(ctx context.Context, l *catalog.Label, c *schema.Constraint, keys []schema.KeyID, heaps []*catalog.Label) error {
 	snap := g.s.tx.t.Fresh()
 	defer snap.Close()
 	for _, h := range heaps {
@@ -684,10 +685,9 @@ func (g *graphView) checkPresent(ctx context.Context, l *catalog.Label, def stor
 					return err
 				}
 				for k, key := range keys {
-					if _, ok := p.Get(uint32(key)); !ok {
-						e := dberr.New(dberr.NotNullViolation, "property %q of %q must not be null, but entity %d has no such property", def.Keys[k], l.Name, rowID(row))
-						e.Constraint = name
-						return e.WithToken("ConstraintValidationFailed")
+					v, _ := p.Get(uint32(key))
+					if err := g.checkValue(ctx, c, c.KeyNames[k], v); err != nil {
+						return dberr.As(err).WithDetail("the entity with the id %d has been there before the constraint", rowID(row))
 					}
 				}
 			}

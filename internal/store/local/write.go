@@ -55,7 +55,7 @@ type shape struct {
 	home    *catalog.Label
 	set     *catalog.LabelSet // nil for edges
 	indexes []shapeIndex
-	notNull []*catalog.Constraint
+	checked []*catalog.Constraint // those that look at each row alone
 }
 
 type shapeIndex struct {
@@ -125,8 +125,8 @@ func (g *graphView) shapeOf(ctx context.Context, home *catalog.Label, set *catal
 		s.indexes = append(s.indexes, shapeIndex{ix, ord})
 	}
 	for _, c := range g.g.LiveConstraints(nil, t.t) {
-		if c.Kind != schema.Unique && covers(c.Entity, c.Label) {
-			s.notNull = append(s.notNull, c)
+		if c.Kind.RowByRow() && covers(c.Entity, c.Label) {
+			s.checked = append(s.checked, c)
 		}
 	}
 	g.shapes = append(g.shapes, s)
@@ -154,18 +154,27 @@ func (g *graphView) mayWrite() error {
 	return err
 }
 
-// checkNotNull holds a new version to the constraints that ask for a value.
-func (g *graphView) checkNotNull(s *shape, m *merged) error {
-	for _, c := range s.notNull {
+// checkConstraints holds a new version to the constraints that look at each row alone.
+func (g *graphView) checkConstraints(ctx context.Context, s *shape, m *merged) error {
+	for _, c := range s.checked {
 		for i, k := range c.Keys {
-			if m.get(k).IsNull() {
-				e := dberr.New(dberr.NotNullViolation, "property %q of %q must not be null", c.KeyNames[i], c.LabelName)
-				e.Constraint = c.Name
-				return e.WithToken("ConstraintValidationFailed")
+			if err := g.checkValue(ctx, &c.Constraint, c.KeyNames[i], m.get(k)); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// checkValue holds one value, which may lie out of line, to a constraint.
+func (g *graphView) checkValue(ctx context.Context, c *schema.Constraint, key string, v value.Value) error {
+	if v.Kind() == value.OutOfLine && c.Kind == schema.PropertyType {
+		var err error
+		if v, err = g.outOfLine(ctx, v); err != nil {
+			return err
+		}
+	}
+	return store.CheckValue(c, key, v)
 }
 
 // appendBody appends the property record of m behind a row's head, which begins at from, moving out of line what is long (B13).
@@ -269,7 +278,7 @@ func (g *graphView) createNodes(ctx context.Context, cid uint32, labels []schema
 		if err := w.m.apply(nil, &props[i]); err != nil {
 			return err
 		}
-		if err := g.checkNotNull(s, &w.m); err != nil {
+		if err := g.checkConstraints(ctx, s, &w.m); err != nil {
 			return err
 		}
 		from := len(w.arena)
@@ -452,7 +461,7 @@ func (g *graphView) createRels(ctx context.Context, cid uint32, typ schema.Label
 		if err := w.m.apply(nil, p); err != nil {
 			return err
 		}
-		if err := g.checkNotNull(s, &w.m); err != nil {
+		if err := g.checkConstraints(ctx, s, &w.m); err != nil {
 			return err
 		}
 		from := len(w.arena)
@@ -652,7 +661,7 @@ func (g *graphView) change(ctx context.Context, cid uint32, e schema.Entity, id 
 		if err := w.m.apply(oldProps, p); err != nil {
 			return err
 		}
-		if err := g.checkNotNull(s, &w.m); err != nil {
+		if err := g.checkConstraints(ctx, s, &w.m); err != nil {
 			return err
 		}
 		hot, err := g.keepsKeys(ctx, s, set, newSet, oldProps)

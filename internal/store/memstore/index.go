@@ -50,16 +50,28 @@ func (h *handle) enter(e schema.Entity, r *row, x *version) error {
 		}
 	}
 	for _, c := range h.g.cons {
-		if c.Kind == schema.Unique || c.Entity != e {
+		if !c.Kind.RowByRow() || c.Entity != e {
 			continue
 		}
-		if e == schema.Vertex && !slices.Contains(h.g.sets[x.labels], c.Label) || e == schema.Edge && schema.LabelOf(r.id) != c.Label {
-			continue
+		if err := h.g.checkRow(&c, r, x); err != nil {
+			return err
 		}
-		for _, name := range c.KeyNames {
-			if !slices.ContainsFunc(x.props, func(p prop) bool { return h.g.keys[p.key] == name }) {
-				return dberr.New(dberr.NotNullViolation, "property %q of %q must be present", name, c.LabelName)
-			}
+	}
+	return nil
+}
+
+// checkRow holds a version to a constraint that looks at each row alone.
+func (g *graph) checkRow(c *schema.Constraint, r *row, x *version) error {
+	if c.Entity == schema.Vertex && !slices.Contains(g.sets[x.labels], c.Label) || c.Entity == schema.Edge && schema.LabelOf(r.id) != c.Label {
+		return nil
+	}
+	for _, name := range c.KeyNames {
+		var v value.Value
+		if i := slices.IndexFunc(x.props, func(p prop) bool { return g.keys[p.key] == name }); i >= 0 {
+			v = x.props[i].val
+		}
+		if err := store.CheckValue(c, name, v); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -84,7 +96,7 @@ func (ix *index) enter(g *graph, r *row, x *version, counters *store.Counters) e
 			}
 			if y := live(o); y != nil {
 				if ov, ok := ix.covers(g, o, y); ok && bytes.Equal(encode(ov), key) {
-					err = dberr.New(dberr.UniqueViolation, "duplicate key in %s", ix.Name).
+					err = dberr.New(dberr.UniqueViolation, "duplicate key value violates unique constraint %q", ix.Name).
 						WithDetail("an entity with label %q and these values of %s exists already", ix.LabelName, strings.Join(ix.KeyNames, ", ")).
 						WithToken("ConstraintValidationFailed")
 					return false
@@ -200,21 +212,28 @@ func (t *tx) CreateConstraint(ctx context.Context, gn string, def store.Constrai
 	}
 	c := schema.Constraint{
 		Graph: g.ID, Name: def.Name, Entity: def.Entity, Label: g.label(def.Label, def.Entity), LabelName: def.Label,
-		KeyNames: slices.Clone(def.Keys), Kind: def.Kind,
+		KeyNames: slices.Clone(def.Keys), Kind: def.Kind, Type: def.Type,
 	}
 	if c.Name == "" {
-		c.Name = strings.ToLower("constraint_" + def.Label + "_" + strings.Join(def.Keys, "_"))
+		suffix := map[schema.ConstraintKind]string{schema.NotNull: "_not_null", schema.PropertyType: "_type"}[def.Kind]
+		c.Name = strings.ToLower("constraint_"+def.Label+"_"+strings.Join(def.Keys, "_")) + suffix
 	}
 	for _, o := range g.cons {
 		if o.Name == c.Name || o.Label == c.Label && o.Kind == c.Kind && slices.Equal(o.KeyNames, c.KeyNames) {
-			if def.IfNotExists {
-				return nil
+			return store.SameConstraint(&def, &o)
+		}
+	}
+	if def.Kind.RowByRow() {
+		for _, r := range g.ents[def.Entity].byID {
+			if x := live(r); x != nil {
+				if err := g.checkRow(&c, r, x); err != nil {
+					return err
+				}
 			}
-			return dberr.New(dberr.DuplicateObject, "constraint %q already exists", o.Name)
 		}
 	}
 	var ix *index
-	if def.Kind != schema.NotNull {
+	if def.Kind.Indexed() {
 		c.Index = c.Name
 		ix, err = g.addIndex(store.IndexDef{Name: c.Name, Entity: def.Entity, Label: def.Label, Keys: def.Keys, Unique: true}, &store.Counters{})
 		if err != nil {
