@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
@@ -398,8 +399,7 @@ type indexSeek struct {
 	probe             []vec.Column // per probe, when a list multiplies rows
 	row, elem         int          // where the list expansion goes on
 	more              bool
-	list              value.Value
-	seen              map[uint64][]value.Value
+	elems             []value.Value // of the list at hand
 }
 
 func (o *indexSeek) prepare() (err error) {
@@ -516,21 +516,14 @@ func (o *indexSeek) fill() int {
 		o.of = o.of[:0]
 		for o.row < o.batch.N && len(o.of) < vec.MaxRows {
 			if o.elem == 0 {
-				o.list = o.cols[o.n.In].Value(o.row)
-				if o.seen == nil {
-					o.seen = map[uint64][]value.Value{}
-				}
-				clear(o.seen)
+				o.elems = o.sorted(o.cols[o.n.In].Value(o.row))
 			}
-			if o.list.Kind() != value.List || o.elem >= o.list.Len() {
+			if o.elem >= len(o.elems) {
 				o.row, o.elem = o.row+1, 0
 				continue
 			}
-			v := o.list.At(o.elem)
+			v := o.elems[o.elem]
 			o.elem++
-			if v.IsNull() || o.dup(v) {
-				continue
-			}
 			for i := range src {
 				switch {
 				case i == o.n.In:
@@ -559,15 +552,30 @@ func (o *indexSeek) fill() int {
 	return len(o.of)
 }
 
-func (o *indexSeek) dup(v value.Value) bool {
-	h := value.Hash(v)
-	for _, w := range o.seen[h] {
-		if value.Equivalent(v, w) {
-			return true
+// sorted returns the values of a list that an index can find, in the order of the index and each once, so that probes go through it from left to right.
+func (o *indexSeek) sorted(list value.Value) []value.Value {
+	vs := o.elems[:0]
+	if list.Kind() == value.List {
+		for i := range list.Len() {
+			if v := list.At(i); !v.IsNull() {
+				vs = append(vs, v)
+			}
 		}
 	}
-	o.seen[h] = append(o.seen[h], v)
-	return false
+	slices.SortFunc(vs, value.Compare)
+	// A seek finds what = holds for, and that holds between one moment in two zones, which stand side by side unless something precedes them
+	// in a list or map.
+	out := vs[:0]
+	for i := range vs {
+		from := max(0, len(out)-1)
+		if k := vs[i].Kind(); k == value.List || k == value.Map {
+			from = 0
+		}
+		if !slices.ContainsFunc(out[from:], func(o value.Value) bool { return value.Equal(o, vs[i]) == value.True || value.Equivalent(o, vs[i]) }) {
+			out = append(out, vs[i])
+		}
+	}
+	return out
 }
 
 // byID finds entities by id.

@@ -137,6 +137,9 @@ func other(n *ProjectEndpoints, slot Slot) Slot {
 func (b *builder) leaf(s *stream, st *state) *stream {
 	g, p := b.g, b.g.p
 	v, lf := g.nodes[st.step.i].v, st.step.leaf
+	if lf.union != nil {
+		return b.union(s, st, v)
+	}
 	if lf.seek {
 		return b.seek(s, st, schema.Vertex, v)
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	Reference bool
 	// Off switches rules off by name, for tests that compare answers with and without them.
 	Off map[Rule]bool
+	// Force applies rules that only pay with many rows to few as well, for the same tests.
+	Force bool
 	// NoCommandIDs: the store cannot read at a command id, so every pair of clauses of a writing statement gets a barrier.
 	NoCommandIDs bool
 	// Value, if set, tells the value that a parameter (its index) has in the run that the plan is made for. Estimates may look at it, through
@@ -43,6 +45,8 @@ type Rule string
 const (
 	RuleMergeMatch     Rule = "merge-match"        // plan consecutive MATCH clauses as one graph
 	RuleIndexSeek      Rule = "index-seek"         // use property indexes
+	RuleIndexOrder     Rule = "index-order"        // rows in the order of an index instead of a sort; min and max from its ends
+	RuleSeekUnion      Rule = "seek-union"         // find vertices by several seeks, one for each side of an OR or each label
 	RuleByID           Rule = "by-id"              // find entities by id(n) = e
 	RuleJoinOrder      Rule = "join-order"         // choose start and order of expansion by cost; off: textual order
 	RuleHashJoin       Rule = "hash-join"          // join disconnected parts on equality
@@ -60,7 +64,7 @@ const (
 )
 
 // Rules lists all rules.
-var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleByID, RuleJoinOrder, RuleHashJoin, RulePushDown, RuleSemiApply, RuleOptionalExpand,
+var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RulePushDown, RuleSemiApply, RuleOptionalExpand,
 	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }

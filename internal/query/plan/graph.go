@@ -1065,6 +1065,7 @@ type leaf struct {
 	idIn, elem bool
 	labels     []string // label scan: any of these
 	all        bool
+	union      []*leaf // what several find together, each once
 }
 
 func (g *graph) leafMove(s *state, i int, lf *leaf) *state {
@@ -1116,7 +1117,7 @@ func (g *graph) scanLeaf(s *state, i int, plain bool) *leaf {
 func (g *graph) bestLeaf(s *state, i int) *leaf {
 	best := g.scanLeaf(s, i, false)
 	hinted := g.scanHinted(i)
-	for _, lf := range g.seeks(s, i) {
+	for _, lf := range append(g.seeks(s, i), g.unions(s, i)...) {
 		if !hinted && g.better(lf, best, i) {
 			best = lf
 		}
@@ -1187,7 +1188,7 @@ type keyTest struct {
 	pred int
 	key  string
 	op   expr.Op
-	val  expr.Expr
+	val  expr.Expr // nil with IS NOT NULL
 }
 
 // element is the vertex or relationship that a seek looks for.
@@ -1210,7 +1211,7 @@ func (g *graph) tests(s *state, el element) []keyTest {
 	}
 	var out []keyTest
 	for _, t := range all {
-		if s.used&(1<<t.pred) == 0 && g.given(s, t.val) {
+		if s.used&(1<<t.pred) == 0 && (t.val == nil || g.given(s, t.val)) {
 			out = append(out, t)
 		}
 	}
@@ -1219,19 +1220,31 @@ func (g *graph) tests(s *state, el element) []keyTest {
 
 func (g *graph) allTests(el element) []keyTest {
 	var out []keyTest
+	for pi := range g.preds {
+		if pi < 64 && g.preds[pi].need.has(el.need) {
+			out = append(out, testsIn(g.preds[pi].e, pi, el.slot)...)
+		}
+	}
+	return out
+}
+
+// testsIn reads condition pi as tests of properties of the element in a slot.
+func testsIn(e expr.Expr, pi int, slot Slot) []keyTest {
 	propOf := func(e expr.Expr) (string, bool) {
 		if pr, ok := e.(*expr.Prop); ok {
-			if c, ok := pr.Of.(*expr.Col); ok && c.Slot == el.slot {
+			if c, ok := pr.Of.(*expr.Col); ok && c.Slot == slot {
 				return pr.Key, true
 			}
 		}
 		return "", false
 	}
-	for pi := range g.preds {
-		b, ok := g.preds[pi].e.(*expr.Binary)
-		if pi >= 64 || !ok || !g.preds[pi].need.has(el.need) {
-			continue
+	var out []keyTest
+	switch b := e.(type) {
+	case *expr.Unary:
+		if k, ok := propOf(b.X); ok && b.Op == expr.OpIsNotNull {
+			out = append(out, keyTest{pred: pi, key: k, op: b.Op})
 		}
+	case *expr.Binary:
 		switch b.Op {
 		case expr.OpEq, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
 			// Both sides may be a property of the element: then neither is given and the seek falls away.
@@ -1377,9 +1390,6 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 		}
 		break
 	}
-	if len(lf.eq) == 0 && lf.lower == nil && lf.upper == nil && lf.prefix == nil {
-		return nil
-	}
 	// An entity that lacks one of the keys is not in the index (rules B13): every key must be known to be there.
 	for _, key := range ix.KeyNames[len(lf.eq):] {
 		found := false
@@ -1388,6 +1398,15 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 		}
 		if !found {
 			return nil
+		}
+	}
+	// Being in the index, an entity has all of the keys.
+	for t := range tests {
+		if tests[t].op == expr.OpIsNotNull && contains(ix.KeyNames, tests[t].key) {
+			lf.used |= 1 << tests[t].pred
+			if rows == count {
+				rows *= 0.8
+			}
 		}
 	}
 	if full {
@@ -1420,9 +1439,23 @@ func (p *planner) labelCount(name string) float64 {
 	return 0
 }
 
-// idSeeks recognises id(n) = e, id(n) IN list, elementId(n) = e, and n = m with m bound.
+// idSeeks recognises id(n) = e, id(n) IN list, elementId(n) = e.
 func (g *graph) idSeeks(s *state, el element) []*leaf {
-	slot := el.slot
+	var out []*leaf
+	for pi := range g.preds {
+		if pi >= 64 || s.used&(1<<pi) != 0 {
+			continue
+		}
+		if lf := g.idLeaf(s, g.preds[pi].e, el.slot); lf != nil {
+			lf.used = 1 << pi
+			out = append(out, lf)
+		}
+	}
+	return out
+}
+
+// idLeaf reads a condition as a test of the id of the element in a slot; nil if it is none.
+func (g *graph) idLeaf(s *state, e expr.Expr, slot Slot) *leaf {
 	isID := func(e expr.Expr) (elem, ok bool) {
 		f, is := e.(*expr.Func)
 		if !is || len(f.Args) != 1 {
@@ -1440,30 +1473,23 @@ func (g *graph) idSeeks(s *state, el element) []*leaf {
 		}
 		return false, false
 	}
-	var out []*leaf
-	for pi := range g.preds {
-		if pi >= 64 || s.used&(1<<pi) != 0 {
-			continue
-		}
-		b, ok := g.preds[pi].e.(*expr.Binary)
-		if !ok || b.Op != expr.OpEq && b.Op != expr.OpIn {
-			continue
-		}
-		lf := &leaf{in: -1, seek: true, rows: 1, cost: costByID, used: 1 << pi}
-		if elem, is := isID(b.L); is && g.given(s, b.R) {
-			lf.id, lf.elem, lf.idIn = b.R, elem, b.Op == expr.OpIn
-		} else if elem, is := isID(b.R); is && b.Op == expr.OpEq && g.given(s, b.L) {
-			lf.id, lf.elem = b.L, elem
-		} else {
-			continue
-		}
-		if lf.idIn {
-			lf.rows = g.p.listLen(lf.id)
-			lf.cost *= lf.rows
-		}
-		out = append(out, lf)
+	b, ok := e.(*expr.Binary)
+	if !ok || b.Op != expr.OpEq && b.Op != expr.OpIn {
+		return nil
 	}
-	return out
+	lf := &leaf{in: -1, seek: true, rows: 1, cost: costByID}
+	if elem, is := isID(b.L); is && g.given(s, b.R) {
+		lf.id, lf.elem, lf.idIn = b.R, elem, b.Op == expr.OpIn
+	} else if elem, is := isID(b.R); is && b.Op == expr.OpEq && g.given(s, b.L) {
+		lf.id, lf.elem = b.L, elem
+	} else {
+		return nil
+	}
+	if lf.idIn {
+		lf.rows = g.p.listLen(lf.id)
+		lf.cost *= lf.rows
+	}
+	return lf
 }
 
 // relScanMove starts a component at a relationship.

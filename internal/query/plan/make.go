@@ -505,6 +505,7 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 	var before, late []Item
 	switch {
 	case c.Agg:
+		p.firstOf(s, c)
 		a := &Aggregate{Child: s.root}
 		for _, k := range c.Keys {
 			a.Keys = append(a.Keys, Item{Slot: k.Var.Slot, Expr: p.expr(k.Expr)})
@@ -592,6 +593,9 @@ func (p *planner) projection(s *stream, c *bind.Projection) *stream {
 	if v, ok := p.valueOf(limit); ok && v.Kind() == value.Int {
 		limEst = min(limEst, max(0, float64(v.Int())))
 	}
+	if wanted := p.wanted(skip, limit, limEst); len(keys) > 0 && p.inOrder(s, keys, wanted) {
+		keys = nil
+	}
 	switch {
 	case len(keys) > 0 && limit != nil && p.opt.on(RuleTopN):
 		s = s.with(&TopN{Base: p.base(limEst), Child: s.root, Keys: keys, Skip: skip, Limit: limit, Part: part})
@@ -674,6 +678,23 @@ func (p *planner) project(s *stream, items []Item) *stream {
 		s.bound.add(it.Slot)
 	}
 	return s
+}
+
+// wanted is how many rows a LIMIT with its SKIP asks for: a guess if they are not constants, 0 without a LIMIT.
+func (p *planner) wanted(skip, limit expr.Expr, est float64) float64 {
+	if limit == nil {
+		return 0
+	}
+	n := 100.0
+	if _, ok := limit.(*expr.Const); ok {
+		n = max(1, est)
+	}
+	if k, ok := skip.(*expr.Const); ok && k.V.Kind() == value.Int {
+		n += float64(max(0, k.V.Int()))
+	} else if skip != nil {
+		n += 1000
+	}
+	return n
 }
 
 func (p *planner) hasWrites() bool { return !p.q.ReadOnly }

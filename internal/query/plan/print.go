@@ -521,5 +521,14 @@ func (p *printer) seek(n *IndexSeek) (string, string) {
 		}
 		d += sep + op + text(n.Upper)
 	}
+	if len(n.Eq) == 0 && n.Prefix == nil && n.Lower == nil && n.Upper == nil {
+		name = "IndexScan"
+	}
+	switch {
+	case n.Ordered && n.Descend:
+		d += " in descending order"
+	case n.Ordered:
+		d += " in order"
+	}
 	return name, d
 }

@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 					db.Must(t, fmt.Sprintf("CREATE INDEX FOR ()-[r:%s]-() ON (r.a)", r), nil)
 				}
 				db.Exec = exec.Options{BatchSize: batch, Poison: true}
-				db.Plan = plan.Options{Off: off}
+				db.Plan = plan.Options{Off: off, Force: true}
 				return db
 			}}
 			if _, _, err := d.Run(uint64(50_000+i*1000), per); err != nil {
