@@ -147,7 +147,7 @@ func (s *Session) compile(ctx context.Context, text string, g store.Graph, stmt 
 		}
 	}
 	// A plan that was made while this transaction had changed the catalog itself may name what others do not see: it is not shared.
-	if !q.Schema && !reference && q.Explain == plan.NoExplain && !s.changedCatalog() {
+	if !q.Schema && !reference && q.Explain == plan.NoExplain && exec.Lasting(q) && !s.changedCatalog() {
 		s.db.plans.Set(key, c)
 	}
 	return c, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
 	"github.com/hedgerowdb/hedgerow/internal/lang/sql"
+	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -265,7 +266,7 @@ func (p *Prepared) cacheable() bool {
 	case *queryCommand:
 		return !c.cat.once && p.copy == nil
 	case *cypherCommand:
-		return !c.query.Schema && c.explain == plan.NoExplain
+		return !c.query.Schema && c.explain == plan.NoExplain && exec.Lasting(c.query)
 	}
 	return false
 }

@@ -300,7 +300,14 @@ var Builtins Procedures = builtinSet{}
 
 type builtinSet struct{}
 
-func (builtinSet) Lookup(name string) (*Procedure, bool) {
+func (b builtinSet) Lookup(name string) (*Procedure, bool) {
+	if p, ok := b.own(name); ok || extra == nil {
+		return p, ok
+	}
+	return extra.Lookup(name)
+}
+
+func (builtinSet) own(name string) (*Procedure, bool) {
 	for i := range builtins {
 		if strings.EqualFold(builtins[i].Name, name) {
 			return &builtins[i], true

@@ -11,9 +11,7 @@ import (
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
-	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
-	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
@@ -419,31 +417,8 @@ func (s procSet) Lookup(name string) (*exec.Procedure, bool) {
 	return exec.Builtins.Lookup(name)
 }
 
-var signatureRE = regexp.MustCompile(`^([\w.]+)\((.*?)\) :: \((.*)\)$`)
-
 // register makes the table-backed procedure of a scenario.
 func (d *DB) register(sig string, table [][]string) error {
-	m := signatureRE.FindStringSubmatch(strings.TrimSpace(sig))
-	if m == nil {
-		return fmt.Errorf("procedure signature %q", sig)
-	}
-	types := map[string]expr.Type{"INTEGER": expr.TInt, "FLOAT": expr.TFloat, "NUMBER": expr.TNumber, "STRING": expr.TString, "BOOLEAN": expr.TBool}
-	fields := func(s string) (out []bind.Field) {
-		for _, f := range strings.Split(s, ",") {
-			name, t, ok := strings.Cut(f, "::")
-			if !ok {
-				continue
-			}
-			typ, ok := types[strings.TrimSuffix(strings.TrimSpace(t), "?")]
-			if !ok {
-				typ = expr.Any
-			}
-			out = append(out, bind.Field{Name: strings.TrimSpace(name), Type: typ})
-		}
-		return out
-	}
-	p := &exec.Procedure{Proc: bind.Proc{Name: m[1], In: fields(m[2]), Out: fields(m[3])}}
-	p.Void = len(p.Out) == 0
 	var rows [][]value.Value
 	if len(table) > 0 {
 		for _, cells := range table[1:] {
@@ -458,22 +433,9 @@ func (d *DB) register(sig string, table [][]string) error {
 			rows = append(rows, row)
 		}
 	}
-	p.Call = func(_ *expr.Env, args []value.Value, yield func(...value.Value) error) error {
-	next:
-		for _, row := range rows {
-			for i, a := range args {
-				if !value.Equivalent(a, row[i]) {
-					continue next
-				}
-			}
-			if p.Void {
-				continue
-			}
-			if err := yield(row[len(args):]...); err != nil {
-				return err
-			}
-		}
-		return nil
+	p, err := exec.Table(sig, rows)
+	if err != nil {
+		return err
 	}
 	set, ok := d.Exec.Procedures.(procSet)
 	if !ok {
