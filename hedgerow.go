@@ -135,7 +135,24 @@ func (db *DB) query(ctx context.Context, text string, lang session.Language, par
 func (db *DB) Exec(ctx context.Context, cypher string, params Params) (Result, error) {
 	var res Result
 	err := db.run(ctx, TxOptions{}, func(tx *Tx) (err error) { res, err = tx.Exec(ctx, cypher, params); return err })
+	if dberr.Is(err, dberr.ImplicitTransaction) { // CALL { } IN TRANSACTIONS, which has done nothing yet
+		return db.execAlone(ctx, cypher, params)
+	}
 	return res, err
+}
+
+// execAlone runs a statement that brings its own transactions; another one beside it is refused.
+func (db *DB) execAlone(ctx context.Context, cypher string, params Params) (Result, error) {
+	rows, err := db.Query(ctx, cypher, params)
+	if err != nil {
+		return Result{}, err
+	}
+	for rows.Next() {
+	}
+	if err := rows.Close(); err != nil {
+		return Result{}, err
+	}
+	return rows.Result(), rows.Err()
 }
 
 // ExecSQL runs one SQL statement and returns its command tag.

@@ -23,6 +23,7 @@ const (
 	Deadlock
 	InFailedTransaction
 	ActiveTransaction
+	ImplicitTransaction
 	NoActiveTransaction
 	ReadOnlyTransaction
 	InvalidSavepoint
@@ -98,6 +99,7 @@ var table = [...]row{
 	Deadlock:                   {name: "Deadlock", sqlState: "40P01", neo4j: "Neo.TransientError.Transaction.DeadlockDetected", gql: "40001", tckType: "", retry: true},
 	InFailedTransaction:        {name: "InFailedTransaction", sqlState: "25P02", neo4j: "Neo.ClientError.Transaction.TransactionNotFound", gql: "25N02", tckType: "", retry: false},
 	ActiveTransaction:          {name: "ActiveTransaction", sqlState: "25001", neo4j: "Neo.ClientError.Transaction.ForbiddenDueToTransactionType", gql: "25N01", tckType: "", retry: false},
+	ImplicitTransaction:        {name: "ImplicitTransaction", sqlState: "25001", neo4j: "Neo.DatabaseError.Transaction.TransactionStartFailed", gql: "25N02", tckType: "", retry: false},
 	NoActiveTransaction:        {name: "NoActiveTransaction", sqlState: "25P01", neo4j: "Neo.ClientError.Transaction.TransactionNotFound", gql: "25N02", tckType: "", retry: false},
 	ReadOnlyTransaction:        {name: "ReadOnlyTransaction", sqlState: "25006", neo4j: "Neo.ClientError.Statement.AccessMode", gql: "25G03", tckType: "", retry: false},
 	InvalidSavepoint:           {name: "InvalidSavepoint", sqlState: "3B001", neo4j: "Neo.ClientError.Transaction.TransactionNotFound", gql: "25N02", tckType: "", retry: false},

@@ -279,6 +279,10 @@ func (s *Session) runCypher(ctx context.Context, text, graph string, params map[
 		return nil, err
 	}
 	r, err := s.execute(ctx, tx, stmt, g, text, params, age)
+	if err == errReadCommitted {
+		stmt.Close()
+		return s.runReadCommitted(ctx, text, graph, params, age)
+	}
 	if err != nil {
 		stmt.Close()
 		return nil, err
@@ -316,6 +320,11 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 		return r, nil
 	}
 	began := time.Now()
+	if q.InTx {
+		if err := s.allowNested(age); err != nil {
+			return nil, err
+		}
+	}
 	vals, err := comp.prep.Params(params)
 	if err != nil {
 		return nil, err
@@ -358,6 +367,7 @@ func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, a
 		MemLimit:  s.intSetting("hedgerow.mem_limit") << 10,
 		Temp:      s.db.temp,
 		Import:    s.db.files,
+		Nested:    nested{s},
 		Profile:   q.Explain == plan.Profile || profiling(ctx),
 		Now:       time.Now(),
 		TxNow:     s.txTime,
@@ -486,7 +496,9 @@ func summaryOf(c *store.Counters) Summary { return Summary{Counters: *c} }
 func (r *cypherRows) summary() *Summary {
 	if !r.closed && !r.detached {
 		var sum Summary
-		if c := r.stmt.Counters(); c != nil {
+		if r.cur != nil {
+			sum = summaryOf(r.cur.Counters())
+		} else if c := r.stmt.Counters(); c != nil {
 			sum = summaryOf(c)
 		}
 		if r.cur != nil {

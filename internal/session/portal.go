@@ -163,6 +163,7 @@ func (p *Portal) Start(ctx context.Context) error {
 	p.ctx, p.stop.cancel = context.WithCancel(context.WithValue(ctx, interruptKey{}, p.stop))
 	p.stop.ctx = p.ctx
 	p.s.used = true
+	p.s.ran++
 	p.resume()
 	r, err := p.p.command.run(p.ctx, p.s, p.args)
 	if err != nil {

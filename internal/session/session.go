@@ -43,6 +43,8 @@ type Database struct {
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[*Session]struct{}
+	txs      map[uint64]*record // open transactions
+	lastTx   uint64
 }
 
 // New returns a database over a store.
@@ -57,6 +59,7 @@ func New(st store.Store, opt Options) *Database {
 		temp:     &tempDir{dir: opt.TempDir},
 		files:    importDir(opt.ImportDir),
 		sessions: map[*Session]struct{}{},
+		txs:      map[uint64]*record{},
 	}
 }
 
@@ -109,8 +112,11 @@ type Session struct {
 	local map[string]string // values to go back to at the end of the transaction
 
 	tx        store.Tx
+	record    *record // of tx
 	txTime    time.Time
 	used      bool // a statement was run in the open transaction
+	ran       int  // statements begun since the last end of a transaction, this one included
+	committed bool // the next transaction is read committed, whatever the default
 	block     bool // BEGIN was given
 	failed    bool
 	multi     bool // inside a simple Query of several statements: DECLARE may rely on the transaction

@@ -60,6 +60,9 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 	if !s.block {
 		s.isolation = parseIsolation(s.raw(settings["default_transaction_isolation"]))
 	}
+	if s.committed {
+		s.isolation = store.ReadCommitted
+	}
 	tx, err := s.db.store.Begin(ctx, store.TxOptions{
 		Isolation: s.isolation,
 		ReadOnly:  s.readOnly(),
@@ -136,6 +139,7 @@ func (s *Session) Commit(ctx context.Context) (rolledBack bool, err error) {
 func (s *Session) commit(ctx context.Context) error {
 	s.closePortals()
 	tx := s.tx
+	s.ran = 0
 	s.tx, s.block, s.failed, s.ddl, s.points = nil, false, false, false, nil
 	if tx == nil {
 		s.restoreLocals(true)
@@ -166,6 +170,7 @@ func (s *Session) rollback() {
 			s.db.opt.Log.Error("rollback failed", "error", err)
 		}
 	}
+	s.ran = 0
 	s.tx, s.block, s.failed, s.ddl, s.points = nil, false, false, false, nil
 	s.restoreLocals(false)
 }
@@ -208,6 +213,7 @@ func (s *Session) EndImplicit(ctx context.Context) error {
 	}
 	if s.tx == nil {
 		s.closePortals()
+		s.ran = 0
 		return nil
 	}
 	return s.commit(ctx)

@@ -185,7 +185,7 @@ func (b *binder) query(sc *scope, q *cypher.Query, kind queryKind) *Query {
 	}
 	out.Distinct = len(q.Unions) > 0 && !q.Unions[0].All
 	for i, sq := range q.Parts {
-		p, names := b.single(sc.clone(), sq, kind)
+		p, names := b.single(sc.clone(), sq, kind, len(q.Parts) > 1)
 		out.Parts = append(out.Parts, p)
 		if i == 0 {
 			out.Columns = names
@@ -237,10 +237,11 @@ type part struct {
 	names   []string
 	last    cypher.Clause
 	writes  bool
+	union   bool // one of several parts
 }
 
-func (b *binder) single(sc *scope, sq *cypher.SingleQuery, kind queryKind) (*Part, []string) {
-	p := &part{b: b, sc: sc, out: &Part{}, kind: kind, first: true}
+func (b *binder) single(sc *scope, sq *cypher.SingleQuery, kind queryKind, union bool) (*Part, []string) {
+	p := &part{b: b, sc: sc, out: &Part{}, kind: kind, first: true, union: union}
 	p.run(sq)
 	return p.out, p.names
 }

@@ -349,7 +349,25 @@ type CallSub struct {
 	Imports  []*Var
 	Optional bool
 	Writes   bool
+	InTx     *InTransactions // or nil
 }
+
+// InTransactions is IN TRANSACTIONS: rows go to the body in batches, each a transaction of its own.
+type InTransactions struct {
+	Rows        expr.Expr // rows of a batch, or nil
+	Concurrency expr.Expr // checked; batches run one after the other, which gives the same rows
+	OnError     OnError
+	Status      *Var // of REPORT STATUS, or nil
+}
+
+// OnError says what becomes of the batches behind one that failed.
+type OnError uint8
+
+const (
+	OnErrorFail     OnError = iota // the statement fails
+	OnErrorContinue                // they run
+	OnErrorBreak                   // they do not
+)
 
 // ShowRows is the source of a SHOW command.
 type ShowRows struct {

@@ -563,7 +563,7 @@ func (p *part) call(c *cypher.Call, last, alone bool) {
 func (p *part) subquery(c *cypher.Subquery) {
 	b := p.b
 	if c.InTx != nil {
-		b.fail(dberr.FeatureNotSupported, "", c, "CALL { } IN TRANSACTIONS is not supported yet")
+		p.checkInTransactions(c)
 	}
 	out := &CallSub{Place: place(c), Optional: c.Optional}
 	f := &frame{}
@@ -628,7 +628,7 @@ func (p *part) subquery(c *cypher.Subquery) {
 			b.fail(dberr.Syntax, "DifferentColumnsInUnion", c.Body.Unions[i-1], "all parts of a UNION must return the same columns in the same order")
 		}
 	}
-	p.writes = p.writes || out.Writes
+	p.writes = p.writes || out.Writes && c.InTx == nil // what other transactions write is no write of this one
 	if len(q.Parts) == 1 {
 		q.Cols = q.Parts[0].Out
 	} else {
@@ -642,6 +642,9 @@ func (p *part) subquery(c *cypher.Subquery) {
 			b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", c, "variable `%s` is already defined in the query around", name)
 		}
 		sc.vars.set(name, q.Cols[k])
+	}
+	if c.InTx != nil {
+		out.InTx = p.inTransactions(c.InTx, sc)
 	}
 	p.sc = sc
 	out.Body, out.Imports = q, f.free

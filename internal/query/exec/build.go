@@ -307,6 +307,18 @@ func (x *run) make(node plan.Node) (operator, error) {
 			return nil, err
 		}
 		return o, x.rightSide(&o.right, n.Right, o.arg)
+	case *plan.TransactionApply:
+		o := &transactionApply{n: n}
+		o.init(x, n.Info())
+		o.batch.init(x, &o.acct)
+		o.part.init(x, &o.acct)
+		o.done.init(x, &o.acct)
+		if err := x.child(&o.left, n.Left); err != nil {
+			return nil, err
+		}
+		var err error
+		o.size, err = o.program(n.BatchRows)
+		return o, err
 	case *plan.CartesianProduct:
 		o := &cartesian{keepR: x.keepOf(n.Right.Info())}
 		o.init(x, n.Info())

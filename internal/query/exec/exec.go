@@ -54,6 +54,8 @@ type Options struct {
 	Tx store.Tx
 	// Procedures are what CALL finds; nil means Builtins.
 	Procedures Procedures
+	// Nested begins the transactions of CALL { } IN TRANSACTIONS; needed for plans with InTx set, as is Tx.
+	Nested Nested
 	// Import opens the files of LOAD CSV; nil refuses all.
 	Import Importer
 	// Settings are the rows of SHOW SETTINGS.
@@ -147,7 +149,7 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 	}
 	x := &run{
 		p: p, q: p.Query, ctx: ctx, stmt: stmt, g: g, params: params, opt: o,
-		mem:  tracker{limit: o.MemLimit, budget: o.Budget},
+		mem:  &tracker{limit: o.MemLimit, budget: o.Budget},
 		segs: make([]segment, len(p.Query.Segments)),
 	}
 	if o.Cancel != nil {
@@ -198,7 +200,7 @@ type run struct {
 	g       store.Graph
 	params  []value.Value
 	opt     Options
-	mem     tracker
+	mem     *tracker
 	segs    []segment
 	cancel  *atomic.Bool
 	unwatch func() bool
@@ -207,6 +209,7 @@ type run struct {
 	profile []*OpProfile
 
 	rootProfile *OpProfile
+	first       store.Stmt // the statement that the execution was given, once stmt is another one
 
 	rowIDs  []plan.Slot // slots of Applys' row ids
 	keys    map[string]schema.KeyID
@@ -305,6 +308,7 @@ func (c *Cursor) Close() {
 	for i := len(c.x.ops) - 1; i >= 0; i-- {
 		c.x.ops[i].close()
 	}
+	c.x.endRenewed()
 	c.x.mem.close()
 }
 
@@ -324,11 +328,12 @@ func (c *Cursor) Detach() bool {
 		}
 	}
 	c.x.ops = []operator{c.res}
+	c.x.endRenewed()
 	return true
 }
 
 // Counters returns what the statement cost so far.
-func (c *Cursor) Counters() *store.Counters { return c.x.stmt.Counters() }
+func (c *Cursor) Counters() *store.Counters { return c.x.counters() }
 
 // PeakMemory returns the most bytes that were accounted at one time.
 func (c *Cursor) PeakMemory() int64 { return c.x.mem.peak }

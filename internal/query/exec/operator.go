@@ -40,7 +40,7 @@ type core struct {
 
 func (c *core) init(x *run, info *plan.Base) {
 	c.x, c.info, c.keep = x, info, x.keepOf(info)
-	c.acct.t = &x.mem
+	c.acct.t = x.mem
 	if n := len(x.fresh); n > 0 {
 		c.fresh = x.fresh[n-1]
 	}
@@ -91,7 +91,7 @@ func (c *core) sync() error {
 	if c.info.CID.Own {
 		cid = base + uint32(c.info.CID.Write) + 1
 	}
-	c.env.View = c.x.stmt.View(cid)
+	c.env.View, c.env.Graph = c.x.stmt.View(cid), c.x.g // both change at CALL { } IN TRANSACTIONS
 	return nil
 }
 

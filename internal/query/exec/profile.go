@@ -30,6 +30,9 @@ func (x *run) measure(n plan.Node, o operator, of operator) operator {
 		x.profile = make([]*OpProfile, x.q.Nodes)
 	}
 	p := &OpProfile{Name: strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan.")}
+	if id := n.Info().ID; id < len(x.profile) && x.profile[id] != nil {
+		p = x.profile[id] // the body of CALL { } IN TRANSACTIONS is made anew for each batch
+	}
 	if a, ok := of.(interface{ ledger() *account }); ok {
 		p.ledger = a.ledger()
 	}
@@ -54,10 +57,10 @@ func (o *profiled) open() error {
 func (o *profiled) close() {}
 
 func (o *profiled) next() (*expr.Batch, error) {
-	start, before := time.Now(), *o.x.stmt.Counters()
+	start, before := time.Now(), *o.x.counters()
 	b, err := o.op.next()
 	o.p.Time += time.Since(start)
-	o.p.Cost.AddDifference(o.x.stmt.Counters(), &before)
+	o.p.Cost.AddDifference(o.x.counters(), &before)
 	if b != nil {
 		o.p.Batches++
 		o.p.Rows += int64(b.Live())
@@ -68,11 +71,11 @@ func (o *profiled) next() (*expr.Batch, error) {
 // root measures what the root does beyond its next: it encodes entities, and ends a statement that wrote.
 func (x *run) measureRoot(f func() (int, error)) (int, error) {
 	p := x.rootProfile
-	start, before := time.Now(), *x.stmt.Counters()
+	start, before := time.Now(), *x.counters()
 	had, time0, cost0 := p.Rows, p.Time, p.Cost
 	n, err := f()
 	p.Time, p.Cost = time0+time.Since(start), cost0
-	p.Cost.AddDifference(x.stmt.Counters(), &before)
+	p.Cost.AddDifference(x.counters(), &before)
 	p.Rows = had + int64(n)
 	return n, err
 }

@@ -227,6 +227,9 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		}
 		b.Out = l.only(need, setOf(x.Cols), nil)
 		return n
+	case *TransactionApply:
+		l.visit(&x.Apply, need, a)
+		return n
 	case *Apply:
 		sub := &args{need: slotSet{}}
 		top := slotSet{}
@@ -248,7 +251,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		}
 		left.add(x.Args...)
 		x.Left = l.visit(x.Left, left, a)
-		if x.Kind == Optional {
+		if len(x.Nulls) > 0 {
 			var nulls []Slot
 			for _, s := range x.Nulls {
 				if need.has(s) {
@@ -392,6 +395,8 @@ func (l *liveness) close2(a *args, rowID, extra Slot) []Slot {
 func produced(n Node, s *slotSet) {
 	producedBy(n, s)
 	switch x := n.(type) {
+	case *TransactionApply:
+		produced(&x.Apply, s)
 	case *Apply:
 		if x.Kind == Inner || x.Kind == Optional {
 			produced(x.Right, s)
@@ -474,6 +479,8 @@ func producedBy(n Node, s *slotSet) {
 		}
 	case *Union:
 		s.add(x.Cols...)
+	case *TransactionApply:
+		producedBy(&x.Apply, s)
 	case *Apply:
 		if x.Slot != NoSlot {
 			s.add(x.Slot)
@@ -549,6 +556,8 @@ func (l *liveness) hints(n Node, arg slotSet) slotSet {
 			l.hints(c, arg)
 		}
 		return setOf(x.Cols)
+	case *TransactionApply:
+		return l.hints(&x.Apply, arg)
 	case *Apply:
 		join(l.hints(x.Left, arg))
 		x.Args = keep(x.Args, have)

@@ -107,7 +107,7 @@ func (l *lateProps) demand(n Node, above []propKey) {
 	switch n.(type) {
 	case *Aggregate, *Distinct:
 		down = keys // columns end here
-	case *TopN, *Sort, *Limit, *Eager, *Lock:
+	case *TopN, *Sort, *Limit, *Eager, *Lock, *TransactionApply:
 		down = nil // fewer rows, or another time
 	}
 	cs := n.Children()
@@ -162,7 +162,7 @@ func (l *lateProps) place(n Node) (Node, map[propKey]fetched) {
 	}
 	n = l.fetchFor(n, avail)
 	switch n := n.(type) {
-	case *Aggregate, *Distinct, *Lock:
+	case *Aggregate, *Distinct, *Lock, *TransactionApply:
 		return n, map[propKey]fetched{} // what was read before the lock may be out of date
 	case *Apply:
 		if n.Kind == Optional || n.Kind == Inner || n.Kind == Unit {
@@ -185,6 +185,8 @@ func (l *lateProps) replace(n Node, i int, c Node) {
 	}
 	switch n := n.(type) {
 	case *Apply:
+		n.Right = c
+	case *TransactionApply:
 		n.Right = c
 	case *CartesianProduct:
 		n.Right = c

@@ -447,7 +447,11 @@ func (p *planner) partOf(s *stream, part *bind.Part) *stream {
 		case *bind.CallProc:
 			s = p.callProc(s, c)
 		case *bind.CallSub:
-			s = p.callSub(s, c)
+			if c.InTx != nil {
+				s = p.callInTransactions(s, c)
+			} else {
+				s = p.callSub(s, c)
+			}
 		default:
 			panic(fmt.Sprintf("plan: unknown clause %T", c))
 		}

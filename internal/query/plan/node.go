@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -29,6 +30,7 @@ type Query struct {
 	Nodes   int // operators in the plan: Base.ID < Nodes
 
 	ReadOnly bool
+	InTx     bool      // CALL { } IN TRANSACTIONS: only outside of a transaction block
 	Schema   bool      // a schema command or SHOW: Root is one of SchemaCommand, Show
 	Segments []Segment // at least one
 	Lifted   int       // parameters in place of literals: Env.Params[0] … Env.Params[Lifted-1] (rules C6)
@@ -480,6 +482,19 @@ type Apply struct {
 	Opens      int
 	Exhaustive bool // Semi, Anti, LetSemi: Right holds a write
 }
+
+// TransactionApply runs Right for the rows of Left in batches, each in a transaction of its own beside the statement's, and yields rows once all of
+// them are done: from then on the statement reads at a new snapshot, which sees what they committed. Kind is Inner, Optional or Unit. Slot, if not NoSlot, gets a map about the row's batch; Nulls are the slots that are
+// null for the rows of a batch that was not committed, too. Opens is the body's segment: it opens for each batch, or with PerRow for each row.
+type TransactionApply struct {
+	Apply
+	BatchRows expr.Expr // nil: DefaultBatchRows
+	OnError   bind.OnError
+	After     int // segment that opens when all batches are done
+}
+
+// DefaultBatchRows is how many rows go into a transaction where the statement does not say.
+const DefaultBatchRows = 1000
 
 // CartesianProduct yields every pair of a left and a right row; Right does not depend on Left and is read once.
 type CartesianProduct struct {

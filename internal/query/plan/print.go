@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -379,6 +380,19 @@ func (p *printer) describe(n Node) (string, string) {
 			d = strings.TrimSpace(d + " " + p.name(n.Slot))
 		}
 		return applyNames[n.Kind], d
+	case *TransactionApply:
+		d := "OF " + strconv.Itoa(DefaultBatchRows) + " ROWS"
+		if n.BatchRows != nil {
+			d = "OF " + text(n.BatchRows) + " ROWS"
+		}
+		d += [...]string{bind.OnErrorFail: "", bind.OnErrorContinue: " ON ERROR CONTINUE", bind.OnErrorBreak: " ON ERROR BREAK"}[n.OnError]
+		if n.PerRow {
+			d += ", row by row"
+		}
+		if n.Slot != NoSlot {
+			d += " REPORT STATUS AS " + p.name(n.Slot)
+		}
+		return "TransactionApply", d
 	case *CartesianProduct:
 		return "CartesianProduct", ""
 	case *HashJoin:

@@ -106,6 +106,8 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 		}
 		sets(n.OnCreate, true)
 		sets(n.OnMatch, true)
+	case *TransactionApply:
+		one(&n.BatchRows, true)
 	case *Foreach:
 		one(&n.List, false)
 	case *ProcedureCall:
@@ -246,6 +248,8 @@ func setChild(n, c Node) {
 	case *EmptyRows:
 		n.Child = c
 	case *Apply:
+		n.Left = c
+	case *TransactionApply:
 		n.Left = c
 	case *CartesianProduct:
 		n.Left = c

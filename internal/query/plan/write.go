@@ -490,22 +490,10 @@ func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
 	for _, v := range c.Imports {
 		in.bound.add(v.Slot)
 	}
-	n := &Apply{Kind: Inner, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
-	if c.Body.Columns == nil {
-		n.Kind = Unit
-	} else if c.Optional {
-		n.Kind = Optional
-	}
+	n := &Apply{Kind: callKind(c), RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
 	if c.Writes {
 		// One row at a time, each iteration a segment of its own, unless nothing in the body touches what it reads.
-		var body []bind.Clause
-		for _, part := range c.Body.Parts {
-			body = append(body, part.Clauses...)
-		}
-		reason := p.selfConflict(body)
-		if p.barrierAll {
-			reason = "reference run"
-		}
+		reason := p.bodyConflict(c)
 		if reason != "" || len(c.Body.Parts) > 1 && !p.noBarrier {
 			if !p.noBarrier && p.window.n > 1 {
 				p.eager(s, "CALL { } runs one row at a time: "+reason)
