@@ -434,6 +434,13 @@ func exercise(v Value) {
 	}
 	v.Get("a")
 	v.Clone()
+	if t := TypeOf(v, nil); !t.Has(v, nil) {
+		panic("a value is not of its type " + t.String())
+	}
+	if v.kind == Point {
+		Distance(v, v)
+		WithinBBox(v, v, v)
+	}
 }
 
 // V3: any bytes give a value or an error.
@@ -442,6 +449,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(AppendValue(nil, NewPath(NewNode(1), NewRel(2), NewNode(3))))
 	f.Add(AppendValue(nil, NewNodeFull(1, []string{"A"}, Value{})))
 	f.Add(AppendValue(nil, NewDateTime(1, 2, 3, "UTC")))
+	f.Add(AppendValue(nil, NewList(NewPoint(WGS843D, 1, 2, 3), NewPoint(Cartesian, 1, 2), NewDuration(1, 2, 3, 4))))
 	f.Add(AppendProps(nil, []uint32{1, 9}, []Value{NewInt(1), NewString("x")}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if v, _, err := DecodeValue(b); err == nil {
@@ -466,7 +474,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzParseText(f *testing.F) {
-	for _, s := range []string{`{"a": [1, 2.5, null]}::vertex`, `"2020-01-01"::date`, "1.5::numeric", "<(:A)-[:T]->()>", "P1Y2M3DT4H", "2015-W30-2T21:40:32+01:00[Europe/Paris]"} {
+	for _, s := range []string{`{"a": [1, 2.5, null]}::vertex`, `"2020-01-01"::date`, "1.5::numeric", "<(:A)-[:T]->()>", `{"srid": 4979, "x": 1.5, "y": -2, "z": 1e3}::point`,
+		"[point({srid: 7203, x: 1.0, y: 2.0}), {a: null}]", `["\\x00ff"::bytes, "12:00Z"::time]`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -482,9 +491,25 @@ func FuzzParseText(f *testing.F) {
 		if v, err := ParseTCK(s); err == nil {
 			exercise(v)
 		}
+	})
+}
+
+// What a temporal value prints as parses to the same value again.
+func FuzzParseTemporal(f *testing.F) {
+	for _, s := range []string{"P1Y2M3DT4H", "PT-0.001S", "P-1Y13M-2DT-1H59M-0.5S", "2015-W30-2T21:40:32+01:00[Europe/Paris]", "+999999999-12-31", "-0001-Q3-44", "2015202",
+		"21:40:32.142+18:00", "2018-03-25T02:30[Europe/Berlin]", "1818-07-21T21:40:32.142[Europe/Stockholm]", "P2012-02-02T14:37:21.545"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
 		for k := DateTime; k <= Duration; k++ {
-			if v, err := ParseTemporal(k, s); err == nil {
-				exercise(v)
+			v, err := ParseTemporal(k, s)
+			if err != nil {
+				continue
+			}
+			exercise(v)
+			text := string(AppendTemporal(nil, v))
+			if back, err := ParseTemporal(k, text); err != nil || Compare(back, v) != 0 {
+				t.Errorf("%q is %q, which parses to %s, %v", s, text, AppendTemporal(nil, back), err)
 			}
 		}
 	})
