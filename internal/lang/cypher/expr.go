@@ -545,6 +545,10 @@ func (p *parser) call(name []*Ident, start int32) Expr {
 			} else {
 				f.Args = append(f.Args, p.binary(precLowest, condition))
 			}
+			if len(name) == 1 && len(f.Args) == 1 && strings.EqualFold(last, "trim") && p.acceptKw(kwFROM) { // trim(chars FROM text)
+				f.Args = []Expr{p.expr(), f.Args[0]}
+				break
+			}
 			if !p.accept(Comma) {
 				break
 			}

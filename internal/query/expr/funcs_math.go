@@ -89,7 +89,7 @@ func init() {
 			kernel: func(c *call, a []value.Value) (value.Value, error) { return value.NewFloat(rand.Float64()), nil }},
 		&Def{Name: "round", AGE: "round", Category: "math", Raises: true,
 			Description: "Rounds to a whole number or to so many decimals, ties by mode: UP, DOWN, CEILING, FLOOR, HALF_UP, HALF_DOWN, HALF_EVEN.",
-			Sigs:        sigs(sig(TFloat, TNumber, TInt, TString).opt(2)),
+			Sigs:        sigs(sig(TFloat, TNumber, TNumber, TString).opt(2)),
 			kernel: func(c *call, a []value.Value) (value.Value, error) {
 				if !a[0].IsNumber() {
 					return value.Value{}, wantKind("round", a[0], "a number")
@@ -102,14 +102,18 @@ func init() {
 					}
 					return value.NewFloat(f), nil
 				}
-				if a[1].Kind() != value.Int {
+				precision := a[1]
+				if precision.Kind() == value.Float {
+					precision, _, _ = toInteger(c, precision)
+				}
+				if precision.Kind() != value.Int {
 					return value.Value{}, wantKind("round", a[1], "an Integer as precision")
 				}
 				mode := "HALF_UP"
 				if len(a) > 2 {
 					mode = strings.ToUpper(a[2].Text())
 				}
-				return roundTo(x, a[1].Int(), mode)
+				return roundTo(x, precision.Int(), mode)
 			}},
 	)
 }

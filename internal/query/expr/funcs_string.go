@@ -80,12 +80,18 @@ func init() {
 				return value.NewString(s[offset(s, max(int64(runes(s))-n, 0)):]), nil
 			}},
 		&Def{Name: "substring", AGE: "substring", Category: "string", Description: "Characters of a string from a position counted from 0, at most so many.", Raises: true,
-			Sigs: sigs(sig(TString, TString, TInt, TInt).opt(1)),
+			Sigs: sigs(sig(TString, TString, TInt, TInt).opt(1)), NullIn: true,
 			kernel: func(c *call, a []value.Value) (value.Value, error) {
+				if a[0].IsNull() {
+					return value.Value{}, nil
+				}
 				if a[0].Kind() != value.String {
 					return value.Value{}, wantKind("substring", a[0], "a String")
 				}
 				for _, v := range a[1:] {
+					if v.IsNull() {
+						return value.Value{}, dberr.New(dberr.ArgumentError, "substring() offset and length cannot be null").WithToken("InvalidArgumentValue")
+					}
 					if v.Kind() != value.Int {
 						return value.Value{}, wantKind("substring", v, "an Integer")
 					}

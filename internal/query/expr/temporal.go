@@ -360,22 +360,47 @@ func init() {
 		&Def{Name: "datetime.fromepoch", Category: "temporal", Raises: true, Description: "A DateTime from seconds and nanoseconds since 1970.",
 			Sigs: sigs(sig(Type{Kinds: 1 << value.DateTime}, TNumber, TNumber)),
 			kernel: func(c *call, a []value.Value) (value.Value, error) {
-				if a[0].Kind() != value.Int || a[1].Kind() != value.Int {
-					return value.Value{}, wantKind("datetime.fromepoch", a[0], "Integers")
+				sec, err := wholeArg(c, "datetime.fromepoch", a[0])
+				if err != nil {
+					return value.Value{}, err
 				}
-				ns := a[1].Int()
-				return value.NewDateTime(a[0].Int()+floorDiv(ns, 1e9), uint32(floorMod(ns, 1e9)), 0, ""), nil
+				ns, err := wholeArg(c, "datetime.fromepoch", a[1])
+				if err != nil {
+					return value.Value{}, err
+				}
+				return atEpoch(sec, floorDiv(ns, 1e9), floorMod(ns, 1e9))
 			}},
 		&Def{Name: "datetime.fromepochmillis", Category: "temporal", Raises: true, Description: "A DateTime from milliseconds since 1970.",
 			Sigs: sigs(sig(Type{Kinds: 1 << value.DateTime}, TNumber)),
 			kernel: func(c *call, a []value.Value) (value.Value, error) {
-				if a[0].Kind() != value.Int {
-					return value.Value{}, wantKind("datetime.fromepochmillis", a[0], "an Integer")
+				ms, err := wholeArg(c, "datetime.fromepochmillis", a[0])
+				if err != nil {
+					return value.Value{}, err
 				}
-				ms := a[0].Int()
-				return value.NewDateTime(floorDiv(ms, 1000), uint32(floorMod(ms, 1000)*1e6), 0, ""), nil
+				return atEpoch(floorDiv(ms, 1000), 0, floorMod(ms, 1000)*1e6)
 			}},
 	)
+}
+
+// wholeArg reads a number as an integer, cutting off its fraction.
+func wholeArg(c *call, fn string, v value.Value) (int64, error) {
+	if !v.IsNumber() {
+		return 0, wantKind(fn, v, "numbers")
+	}
+	i, _, err := toInteger(c, v)
+	return i.Int(), err
+}
+
+// atEpoch is the DateTime at UTC so many seconds after 1970.
+func atEpoch(sec, more, ns int64) (value.Value, error) {
+	if !between(sec, maxSeconds) || !between(more, maxSeconds) {
+		return value.Value{}, temporalOverflow()
+	}
+	sec += more
+	if y, _, _ := value.CivilFromDays(floorDiv(sec, daySeconds)); !between(y, value.MaxYear) {
+		return value.Value{}, temporalOverflow()
+	}
+	return value.NewDateTime(sec, uint32(ns), 0, ""), nil
 }
 
 // zoneArg reads an offset or a zone name.
