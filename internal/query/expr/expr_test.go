@@ -185,7 +185,7 @@ func TestFunctions(t *testing.T) {
 		{fn("size", k("'日本'")), "2"}, {fn("size", k("[1, null]")), "2"}, {fn("size", k("null")), "null"}, {fn("head", k("[]")), "null"}, {fn("last", k("[1, 2]")), "2"}, {fn("tail", k("[1, 2, 3]")), "[2, 3]"},
 		{fn("reverse", k("'aé日'")), "'日éa'"}, {fn("reverse", k("[1, 2]")), "[2, 1]"}, {fn("range", k("5"), k("1"), k("-2")), "[5, 3, 1]"}, {fn("range", k("1"), k("0")), "[]"}, {fn("range", k("1"), k("5"), k("0")), "!NumberOutOfRange"},
 		{fn("range", k("1"), big), "!OutOfMemory"}, {fn("range", big, big), "[9223372036854775807]"}, {fn("range", k("1"), k("5"), k("10")), "[1]"},
-		{fn("substring", k("'abc'"), k("1")), "'bc'"}, {fn("substring", k("'abc'"), k("1"), big), "'bc'"}, {fn("substring", k("'abc'"), k("null"), k("1")), "null"}, {fn("substring", k("'abc'"), k("-1")), "!ArgumentError"}, {fn("substring", k("'abc'"), k("9")), "''"},
+		{fn("substring", k("'abc'"), k("1")), "'bc'"}, {fn("substring", k("'abc'"), k("1"), big), "'bc'"}, {fn("substring", k("'abc'"), k("null"), k("1")), "!InvalidArgumentValue"}, {fn("substring", k("'abc'"), k("-1")), "!ArgumentError"}, {fn("substring", k("'abc'"), k("9")), "''"},
 		{fn("left", k("'abc'"), big), "'abc'"}, {fn("right", k("'日本語'"), k("2")), "'本語'"}, {fn("left", k("null"), k("1")), "null"}, {fn("left", k("'a'"), k("-1")), "!ArgumentError"},
 		{fn("split", k("'a,b,,c'"), k("','")), "['a', 'b', '', 'c']"}, {fn("split", k("''"), k("','")), "['']"}, {fn("split", k("'ab'"), k("''")), "['a', 'b']"}, {fn("split", k("'a;b,c'"), k("[';', ',']")), "['a', 'b', 'c']"},
 		{fn("replace", k("'aaa'"), k("'aa'"), k("'b'")), "'ba'"}, {fn("trim", k("'  a '")), "'a'"}, {fn("lTrim", k("' a '")), "'a '"}, {fn("rtrim", k("' a '")), "' a'"}, {fn("toUpper", k("'aß'")), "'Aß'"},
