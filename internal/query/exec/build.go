@@ -21,6 +21,14 @@ func (x *run) build(n plan.Node) (operator, error) {
 	}
 	x.ops = append(x.ops, o)
 	made := o
+	if by := n.Info().Sieves; len(by) > 0 {
+		s := &sieved{operator: o, by: by}
+		s.out.width = len(x.q.Slots)
+		for _, b := range by {
+			s.set = append(s.set, x.sieveOf(b.ID))
+		}
+		o = s
+	}
 	if _, root := n.(*plan.ProduceResults); x.opt.Poison && !root {
 		o = &poisoned{operator: o, width: len(x.q.Slots)}
 	}
@@ -348,6 +356,9 @@ func (x *run) make(node plan.Node) (operator, error) {
 				return nil, err
 			}
 			o.leftProg, o.rightProg = append(o.leftProg, l), append(o.rightProg, r)
+		}
+		for _, f := range n.Fills {
+			o.sieves = append(o.sieves, x.sieveOf(f.ID))
 		}
 		return o, nil
 	case *plan.Eager:

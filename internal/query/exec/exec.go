@@ -212,6 +212,7 @@ type run struct {
 	first       store.Stmt // the statement that the execution was given, once stmt is another one
 
 	rowIDs  []plan.Slot // slots of Applys' row ids
+	sieves  []*sieve    // by plan.Sieve.ID
 	keys    map[string]schema.KeyID
 	zeros   []uint64
 	scratch [2][]uint64

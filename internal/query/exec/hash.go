@@ -346,6 +346,7 @@ type hashJoin struct {
 	chain     []uint32 // next row of the bucket, row + 1; rows of a bucket keep their order
 	rightKeep []plan.Slot
 	built     bool
+	sieves    []*sieve // of n.Fills
 
 	batch *expr.Batch
 	row   int
@@ -362,6 +363,9 @@ func (o *hashJoin) open() error {
 	o.build.reset()
 	o.keys.reset()
 	o.hashes = o.hashes[:0]
+	for _, s := range o.sieves {
+		s.reset()
+	}
 	if err := o.left.op.open(); err != nil {
 		return err
 	}
@@ -402,6 +406,9 @@ func (o *hashJoin) load() error {
 		}
 		if b == nil {
 			o.link()
+			for _, s := range o.sieves {
+				s.full = true
+			}
 			return nil
 		}
 		if err := o.x.check(); err != nil {
@@ -413,6 +420,10 @@ func (o *hashJoin) load() error {
 		if err := o.eval(o.rightProg, b); err != nil {
 			return err
 		}
+		for i, f := range o.n.Fills {
+			c := o.cols[f.Key]
+			o.sieves[i].add(value.Node, c.Words, c.Kinds)
+		}
 		o.build.choose(b, o.rightKeep)
 		for i := range b.N {
 			if nullRow(o.cols, i) {
@@ -422,10 +433,19 @@ func (o *hashJoin) load() error {
 			o.keys.addRow(&kb, i)
 			o.hashes = append(o.hashes, hashRow(o.cols, i))
 		}
-		if err := o.mem.set(&o.acct, o.build.size()+o.keys.size()+int64(cap(o.hashes))*20); err != nil {
+		if err := o.mem.set(&o.acct, o.held()); err != nil {
 			return err
 		}
 	}
+}
+
+// held is the memory of the build side.
+func (o *hashJoin) held() int64 {
+	n := o.build.size() + o.keys.size() + int64(cap(o.hashes))*20
+	for _, s := range o.sieves {
+		n += s.size()
+	}
+	return n
 }
 
 // link makes the buckets.
@@ -473,6 +493,12 @@ func (o *hashJoin) next() (*expr.Batch, error) {
 			return nil, err
 		}
 		if o.batch == nil {
+			if len(o.sieves) > 0 && !o.built {
+				o.built = true
+				if err := o.load(); err != nil {
+					return nil, err
+				}
+			}
 			b, err := o.left.next()
 			if b == nil || err != nil {
 				return nil, err
@@ -557,5 +583,5 @@ func (o *hashJoin) emit(in *expr.Batch) (*expr.Batch, error) {
 		}
 	}
 	o.out.b.N = len(o.idx)
-	return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+o.build.size()+o.keys.size()+int64(cap(o.hashes))*20)
+	return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+o.held())
 }

@@ -123,6 +123,8 @@ func (b *builder) step(s *stream, st *state) *stream {
 		return b.step(s, ends)
 	case stepExpand, stepInto:
 		return b.expand(s, st)
+	case stepNodeJoin:
+		return b.nodeJoin(s, st)
 	}
 	return b.join(s, st)
 }
@@ -501,61 +503,17 @@ func (p *planner) and(es []expr.Expr) expr.Expr {
 // join adds a component that was planned alone.
 func (b *builder) join(s *stream, st *state) *stream {
 	g, p := b.g, b.g.p
-	sub := &builder{g: g, used: map[int]bool{}, paths: b.paths, push: b.push, alone: true}
-	one := &stream{root: &SingleRow{Base: p.base(1)}, bound: slotSet{}, est: 1, keys: [][]int{{}}, one: true}
-	for _, k := range st.step.keys {
-		sub.used[k] = true // joined on, not tested below
+	sub, right := b.apart(st.step.sub, st.step.keys) // what is joined on is not tested below
+	if len(st.step.keys) == 0 {
+		return b.beside(s, right, sub, &CartesianProduct{Base: p.base(st.card), Left: s.root, Right: right.root})
 	}
-	right := sub.steps(one, st.step.sub)
-	for i := range sub.used {
+	h := &HashJoin{Base: p.base(st.card), Left: s.root, Right: right.root, Kind: JoinInner}
+	for _, i := range st.step.keys {
+		l, r := g.joinKey(i, st.prev.done, g.comps[st.step.i])
+		h.Keys = append(h.Keys, JoinKey{Left: p.expr(l), Right: p.expr(r)})
 		b.used[i] = true
 	}
-	var n Node
-	if len(st.step.keys) > 0 {
-		h := &HashJoin{Base: p.base(st.card), Left: s.root, Right: right.root, Kind: JoinInner}
-		for _, i := range st.step.keys {
-			l, r := g.joinKey(i, st.prev.done, g.comps[st.step.i])
-			h.Keys = append(h.Keys, JoinKey{Left: p.expr(l), Right: p.expr(r)})
-			b.used[i] = true
-		}
-		n = h
-	} else {
-		n = &CartesianProduct{Base: p.base(st.card), Left: s.root, Right: right.root}
-	}
-	out := s.with(n)
-	out.bound = clone(s.bound)
-	for x := range right.bound.all() {
-		out.bound.add(x)
-	}
-	out.keys = nil
-	for _, k := range s.keys {
-		for _, l := range right.keys {
-			if len(k)+len(l) <= 8 {
-				out.keys = append(out.keys, append(append([]int(nil), k...), l...))
-			}
-		}
-	}
-	// Relationships of the two sides must differ where they are of one MATCH.
-	var preds []expr.Expr
-	for _, j := range sub.rels {
-		for _, i := range b.rels {
-			if q, r := &g.rels[i], &g.rels[j]; q.group == r.group && !q.Walk && !r.Walk && g.coincide(q.Types, r.Types) {
-				preds = append(preds, p.differ(q.Var, r.Var))
-			}
-		}
-		for _, q := range g.prior {
-			if r := &g.rels[j]; q.group == r.group && !q.walk && !r.Walk && g.coincide(q.types, r.Types) {
-				if v := p.vars[q.slot]; v != nil {
-					preds = append(preds, p.differ(v, r.Var))
-				}
-			}
-		}
-	}
-	b.rels = append(b.rels, sub.rels...)
-	if len(preds) > 0 {
-		out = out.with(&Filter{Base: p.base(st.card), Child: out.root, Preds: preds})
-	}
-	return out
+	return b.beside(s, right, sub, h)
 }
 
 // filters tests the conditions that have become decidable. all: whatever is left.

@@ -50,6 +50,8 @@ const (
 	RuleByID           Rule = "by-id"              // find entities by id(n) = e
 	RuleJoinOrder      Rule = "join-order"         // choose start and order of expansion by cost; off: textual order
 	RuleHashJoin       Rule = "hash-join"          // join disconnected parts on equality
+	RuleNodeJoin       Rule = "node-join"          // join two parts of a pattern on the vertices that they share
+	RuleSideways       Rule = "sideways"           // a hash join tells the other side which nodes it has
 	RulePushDown       Rule = "push-down"          // test a predicate as soon as its variables are bound; off: at the end of the MATCH
 	RuleSemiApply      Rule = "semi-apply"         // EXISTS as a semi or anti apply
 	RuleOptionalExpand Rule = "optional-expand"    // one-hop OPTIONAL MATCH without an apply
@@ -64,7 +66,7 @@ const (
 )
 
 // Rules lists all rules.
-var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RulePushDown, RuleSemiApply, RuleOptionalExpand,
+var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleOptionalExpand,
 	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }

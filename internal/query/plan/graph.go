@@ -85,6 +85,11 @@ type graph struct {
 	hints   []bind.Hint
 	dup     bool
 	prior   []priorRel // relationships of the same clauses that an earlier piece solved
+
+	best   map[set]*state // ways that the last search found, by what they solve
+	alone  map[int][]part // by component
+	single bool           // a search for one part alone: left-deep
+	pairs  int
 }
 
 type priorRel struct {
@@ -377,11 +382,12 @@ type stepKind uint8
 const (
 	stepLeaf stepKind = iota
 	stepRelScan
-	stepExpand  // from one solved end
-	stepInto    // both ends solved
-	stepEnds    // the relationship is bound, its ends follow
-	stepRelSeek // the relationship is found by an index or its id, its ends follow
-	stepJoin    // a whole component, planned apart
+	stepExpand   // from one solved end
+	stepInto     // both ends solved
+	stepEnds     // the relationship is bound, its ends follow
+	stepRelSeek  // the relationship is found by an index or its id, its ends follow
+	stepJoin     // a whole component, planned apart
+	stepNodeJoin // a part of the component, planned apart and joined on the vertices that both have
 )
 
 type step struct {
@@ -389,7 +395,7 @@ type step struct {
 	i    int  // node, relationship or component
 	back bool // expand from the right end
 	leaf *leaf
-	sub  *state // stepJoin
+	sub  *state // stepJoin, stepNodeJoin
 	keys []int  // stepJoin: conditions that become hash keys
 }
 
@@ -438,6 +444,7 @@ func (g *graph) search(start *state, comps []int, outer bool) *state {
 		return g.greedy(start, goal, comps, outer)
 	}
 	best := map[set]*state{start.done: start}
+	g.best = best
 	layer := []*state{start}
 	var end *state
 	looked := 0
@@ -580,6 +587,9 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 				}
 				out = append(out, g.relSeekMoves(s, i)...)
 			}
+		}
+		if touched {
+			out = append(out, g.nodeJoins(s, c)...)
 		}
 		if !touched && len(comps) > 1 || !touched && outer && !g.inline(s, fresh, outer) {
 			if m := g.joinMove(s, c); m != nil {

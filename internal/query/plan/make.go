@@ -77,6 +77,7 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 	if p.opt.on(RuleLateProps) {
 		p.lateProps()
 	}
+	p.sideways()
 	p.finish()
 	if cells := p.q.Nodes * len(p.q.Slots); cells > maxCells {
 		e := dberr.Compile(dberr.StatementTooComplex, "StatementTooComplex", -1, -1, "the statement is too long to run: %d operators with %d columns", p.q.Nodes, len(p.q.Slots))

@@ -28,6 +28,7 @@ type Query struct {
 	Columns []string // names of the result's columns, in order; nil if the statement gives no rows
 	Slots   []SlotInfo
 	Nodes   int // operators in the plan: Base.ID < Nodes
+	Sieves  int // Sieve.ID < Sieves
 
 	ReadOnly bool
 	InTx     bool      // CALL { } IN TRANSACTIONS: only outside of a transaction block
@@ -109,7 +110,8 @@ type Base struct {
 	Cost   float64 // estimated cost of the subtree in ns
 	Out    []Slot  // slots that are read above, ascending
 	CID    CID
-	Clause int // ordinal of the clause it serves, for messages
+	Clause int     // ordinal of the clause it serves, for messages
+	Sieves []Sieve // sets of entities, filled by joins above; rows whose entity is in one of them not are dropped
 }
 
 // Info returns the operator's common part.
@@ -523,6 +525,8 @@ type HashJoin struct {
 	Keys        []JoinKey
 	Nulls       []Slot
 	Equiv       bool // keys are compared by equivalence, as SQL's = does; a null joins nothing all the same
+	// Fills are sets that the build side's keys make for operators below Left. Right is then read before Left (the statement only reads).
+	Fills []Sieve
 }
 
 // ---- barriers ---------------------------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ func errText(err error) string {
 	return fmt.Sprintf("error %s %s at %d: %s\n", e.Code.TCKType(), e.Token, e.Pos, e.Message)
 }
 
-// TestPlan compares plans with testdata/plan: `plan [cid] [rows] [notices] [reference] [off=rule,…]`.
+// TestPlan compares plans with testdata/plan: `plan [cid] [rows] [notices] [reference] [force] [off=rule,…]`.
 func TestPlan(t *testing.T) {
 	datadriven.Walk(t, "testdata/plan", func(t *testing.T, path string) {
 		cat := parseCatalog(t, "")
@@ -209,7 +209,7 @@ func TestPlan(t *testing.T) {
 				cat = parseCatalog(t, d.Input)
 				return ""
 			case "plan":
-				opt := Options{Reference: d.HasArg("reference")}
+				opt := Options{Reference: d.HasArg("reference"), Force: d.HasArg("force")}
 				for _, a := range d.CmdArgs {
 					if a.Key == "off" {
 						opt.Off = map[Rule]bool{}

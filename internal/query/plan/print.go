@@ -398,7 +398,12 @@ func (p *printer) describe(n Node) (string, string) {
 	case *HashJoin:
 		var ks []string
 		for _, k := range n.Keys {
-			ks = append(ks, text(k.Left)+" = "+text(k.Right))
+			l, r := text(k.Left), text(k.Right)
+			if l == r {
+				ks = append(ks, l) // the vertex that both sides have
+				continue
+			}
+			ks = append(ks, l+" = "+r)
 		}
 		return [...]string{JoinInner: "HashJoin", JoinLeft: "LeftHashJoin", JoinSemi: "SemiHashJoin", JoinAnti: "AntiHashJoin"}[n.Kind], strings.Join(ks, " AND ")
 	case *Eager:

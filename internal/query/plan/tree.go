@@ -61,6 +61,9 @@ func (p *printer) tree(n Node, stats []OpStats) *Tree {
 	bs := n.Info()
 	t := &Tree{Est: bs.Est, node: n, Identifiers: p.identifiers(n)}
 	t.Name, t.Detail = p.describe(n)
+	for _, s := range bs.Sieves {
+		t.Detail += ", only " + p.name(s.Slot) + " that join"
+	}
 	if bs.ID < len(stats) {
 		s := stats[bs.ID]
 		t.Stats = &s
