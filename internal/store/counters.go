@@ -4,6 +4,7 @@ package store
 type Counters struct {
 	NodesCreated, NodesDeleted, RelsCreated, RelsDeleted, PropsSet, LabelsAdded, LabelsRemoved int64
 	IndexesAdded, IndexesRemoved, ConstraintsAdded, ConstraintsRemoved                         int64
+	GraphsChanged                                                                              int64 // made or dropped
 
 	HintOK       int64 // rows found where their hint said
 	HintOwnChain int64 // rows found by following the versions behind their hint
@@ -35,10 +36,10 @@ func (c *Counters) DBHits() int64 {
 		c.NodesCreated + c.NodesDeleted + c.RelsCreated + c.RelsDeleted + c.PropsSet + c.LabelsAdded + c.LabelsRemoved
 }
 
-func (c *Counters) fields() [24]*int64 {
-	return [24]*int64{
+func (c *Counters) fields() [25]*int64 {
+	return [25]*int64{
 		&c.NodesCreated, &c.NodesDeleted, &c.RelsCreated, &c.RelsDeleted, &c.PropsSet, &c.LabelsAdded, &c.LabelsRemoved,
-		&c.IndexesAdded, &c.IndexesRemoved, &c.ConstraintsAdded, &c.ConstraintsRemoved,
+		&c.IndexesAdded, &c.IndexesRemoved, &c.ConstraintsAdded, &c.ConstraintsRemoved, &c.GraphsChanged,
 		&c.HintOK, &c.HintOwnChain, &c.HintMissing, &c.HintStale, &c.IDProbes, &c.IndexProbes, &c.UniqueProbes,
 		&c.RowsRead, &c.EdgesRead, &c.SeqScans, &c.PagesPinned, &c.PagesRead, &c.WALBytes,
 	}

@@ -74,10 +74,16 @@ func (o *schemaCommand) graph(ctx context.Context, t store.Tx) error {
 			return nil
 		}
 	}
+	var err error
 	if o.n.Kind == plan.CreateGraph {
-		return t.CreateGraph(ctx, o.n.Name)
+		err = t.CreateGraph(ctx, o.n.Name)
+	} else {
+		err = t.DropGraph(ctx, o.n.Name, o.n.Cascade)
 	}
-	return t.DropGraph(ctx, o.n.Name, o.n.Cascade)
+	if err == nil {
+		o.x.stmt.Counters().GraphsChanged++
+	}
+	return err
 }
 
 // rowsOf is what SHOW yields: rows of named fields, handed out in batches.

@@ -74,7 +74,8 @@ const (
 	pgCancel   = 80877102
 )
 
-const text = "This port speaks Bolt, the protocol of Neo4j's drivers."
+// doorText tells a client of another protocol where it is.
+const doorText = "This port speaks Bolt, the protocol of Neo4j's drivers."
 
 // postgres answers a client of PostgreSQL's protocol. It first asks for encryption, in two ways; done is false when it may go on.
 func (c *conn) postgres(in *bufio.Reader) (done bool, err error) {
@@ -89,7 +90,7 @@ func (c *conn) postgres(in *bufio.Reader) (done bool, err error) {
 		_, err := c.wire.Write([]byte{'N'})
 		return err != nil, err
 	case code>>16 == pgProtocol && n < 10000:
-		body := "SFATAL\x00VFATAL\x00C08P01\x00M" + strings.TrimSuffix(text, ".") + "\x00HConnect to the PostgreSQL port instead.\x00\x00"
+		body := "SFATAL\x00VFATAL\x00C08P01\x00M" + strings.TrimSuffix(doorText, ".") + "\x00HConnect to the PostgreSQL port instead.\x00\x00"
 		msg := binary.BigEndian.AppendUint32([]byte{'E'}, uint32(len(body)+4))
 		c.wire.Write(append(msg, body...))
 		linger(c.wire)
@@ -97,7 +98,7 @@ func (c *conn) postgres(in *bufio.Reader) (done bool, err error) {
 	case n == 16 && code == pgCancel:
 		return true, errHangUp
 	}
-	io.WriteString(c.wire, text+"\n")
+	io.WriteString(c.wire, doorText+"\n")
 	linger(c.wire)
 	return true, errHangUp
 }

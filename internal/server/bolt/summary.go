@@ -31,30 +31,31 @@ func (c *conn) summary(out meta, r *result, sum *session.Summary, rep *session.P
 
 // stats counts what was changed; ok is false if nothing was.
 func stats(sum *session.Summary) (v value.Value, ok bool) {
-	out := newMeta()
-	data, schema := false, false
-	count := func(key string, n int64, kind *bool) {
-		if n != 0 {
-			out.int(key, n)
-			*kind = true
+	out, changed := newMeta(), false
+	for _, x := range []struct {
+		key string
+		n   int64
+	}{
+		{"nodes-created", sum.NodesCreated}, {"nodes-deleted", sum.NodesDeleted},
+		{"relationships-created", sum.RelsCreated}, {"relationships-deleted", sum.RelsDeleted},
+		{"properties-set", sum.PropsSet}, {"labels-added", sum.LabelsAdded}, {"labels-removed", sum.LabelsRemoved},
+		{"indexes-added", sum.IndexesAdded}, {"indexes-removed", sum.IndexesRemoved},
+		{"constraints-added", sum.ConstraintsAdded}, {"constraints-removed", sum.ConstraintsRemoved},
+	} {
+		if x.n != 0 {
+			out.int(x.key, x.n)
+			changed = true
 		}
 	}
-	count("nodes-created", sum.NodesCreated, &data)
-	count("nodes-deleted", sum.NodesDeleted, &data)
-	count("relationships-created", sum.RelsCreated, &data)
-	count("relationships-deleted", sum.RelsDeleted, &data)
-	count("properties-set", sum.PropsSet, &data)
-	count("labels-added", sum.LabelsAdded, &data)
-	count("labels-removed", sum.LabelsRemoved, &data)
-	count("indexes-added", sum.IndexesAdded, &schema)
-	count("indexes-removed", sum.IndexesRemoved, &schema)
-	count("constraints-added", sum.ConstraintsAdded, &schema)
-	count("constraints-removed", sum.ConstraintsRemoved, &schema)
-	if !data && !schema {
-		return value.Value{}, false
+	if changed {
+		out.bool("contains-updates", true)
 	}
-	out.bool("contains-updates", true)
-	return out.value(), true
+	if sum.GraphsChanged != 0 {
+		out.int("system-updates", sum.GraphsChanged)
+		out.bool("contains-system-updates", true)
+		changed = true
+	}
+	return out.value(), changed
 }
 
 // operator writes a plan. The root says besides how it was made, and what the whole statement cost.

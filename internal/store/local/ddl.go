@@ -291,7 +291,10 @@ func makeName(what, label string, keys []string) string {
 // CreateIndex makes an index and fills it.
 func (t *tx) CreateIndex(ctx context.Context, graph string, def store.IndexDef) error {
 	return t.changeGraph(ctx, graph, func(g *graphView, cid uint32) error {
-		_, err := g.createIndex(ctx, cid, def)
+		ix, err := g.createIndex(ctx, cid, def)
+		if ix != nil {
+			g.s.counters.IndexesAdded++ // the index of a constraint counts as the constraint
+		}
 		return err
 	})
 }
@@ -322,7 +325,6 @@ func (g *graphView) createIndex(ctx context.Context, cid uint32, def store.Index
 	if err != nil {
 		return nil, err
 	}
-	g.s.counters.IndexesAdded++
 	return ix, nil
 }
 

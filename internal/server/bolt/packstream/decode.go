@@ -293,35 +293,39 @@ func within(what string, i, lo, hi int64) error {
 func scalar(tag byte, f [8]value.Value) (value.Value, error) {
 	i := func(k int) int64 { return f[k].Int() }
 	var errs [3]error
-	var make func() (value.Value, error)
+	var build func() (value.Value, error)
 	switch tag {
 	case tagDate:
 		errs[0] = within("day", i(0), minDay, maxDay)
-		make = func() (value.Value, error) { return value.NewDate(i(0)), nil }
+		build = func() (value.Value, error) { return value.NewDate(i(0)), nil }
 	case tagLocalTime:
 		errs[0] = within("nanosecond", i(0), 0, dayNanos-1)
-		make = func() (value.Value, error) { return value.NewLocalTime(i(0)), nil }
+		build = func() (value.Value, error) { return value.NewLocalTime(i(0)), nil }
 	case tagTime:
 		errs[0], errs[1] = within("nanosecond", i(0), 0, dayNanos-1), within("offset", i(1), -maxOffset, maxOffset)
-		make = func() (value.Value, error) { return value.NewTime(i(0), int32(i(1))), nil }
+		build = func() (value.Value, error) { return value.NewTime(i(0), int32(i(1))), nil }
 	case tagDuration:
 		errs[0] = within("nanosecond", i(3), -math.MaxInt64, math.MaxInt64)
-		make = func() (value.Value, error) { return value.NewDuration(i(0), i(1), i(2), i(3)), nil }
+		build = func() (value.Value, error) { return value.NewDuration(i(0), i(1), i(2), i(3)), nil }
 	case tagPoint2, tagPoint3:
 		return point(f, int(tag-tagPoint2)+2)
 	default:
-		errs[0], errs[1] = within("second", i(0), minSec, maxSec), within("nanosecond", i(1), 0, 999_999_999)
+		margin := int64(0)
+		if tag == tagOldDateTime || tag == tagOldZonedDateTime { // the local clock's seconds
+			margin = maxOffset
+		}
+		errs[0], errs[1] = within("second", i(0), minSec-margin, maxSec+margin), within("nanosecond", i(1), 0, 999_999_999)
 		if f[2].Kind() == value.Int {
 			errs[2] = within("offset", i(2), -maxOffset, maxOffset)
 		}
-		make = func() (value.Value, error) { return dateTime(tag, i(0), uint32(i(1)), f[2]) }
+		build = func() (value.Value, error) { return dateTime(tag, i(0), uint32(i(1)), f[2]) }
 	}
 	for _, err := range errs {
 		if err != nil {
 			return value.Value{}, err
 		}
 	}
-	return make()
+	return build()
 }
 
 func dateTime(tag byte, sec int64, ns uint32, zone value.Value) (value.Value, error) {
@@ -331,7 +335,8 @@ func dateTime(tag byte, sec int64, ns uint32, zone value.Value) (value.Value, er
 	case tagDateTime:
 		return value.NewDateTime(sec, ns, int32(zone.Int()), ""), nil
 	case tagOldDateTime:
-		return value.NewDateTime(sec-zone.Int(), ns, int32(zone.Int()), ""), nil
+		sec -= zone.Int()
+		return value.NewDateTime(sec, ns, int32(zone.Int()), ""), within("second", sec, minSec, maxSec)
 	}
 	loc, name, err := value.LoadZone(zone.Str())
 	if err != nil {
@@ -344,20 +349,17 @@ func dateTime(tag byte, sec int64, ns uint32, zone value.Value) (value.Value, er
 	} else {
 		off = value.OffsetAt(loc, sec)
 	}
-	return value.NewDateTime(sec, ns, off, name), nil
+	return value.NewDateTime(sec, ns, off, name), within("second", sec, minSec, maxSec)
 }
-
-// dimensions of the reference systems.
-var dimensions = map[int64]int{7203: 2, 9157: 3, 4326: 2, 4979: 3}
 
 func point(f [8]value.Value, n int) (value.Value, error) {
 	srid := f[0].Int()
-	if dimensions[srid] != n {
-		return value.Value{}, dberr.New(dberr.ArgumentError, "there is no reference system %d with %d dimensions", srid, n).WithToken("InvalidArgumentValue")
+	if srid < 0 || srid > math.MaxUint32 {
+		return value.Value{}, within("reference system", srid, 0, math.MaxUint32)
 	}
 	coords := make([]float64, n)
 	for i := range coords {
 		coords[i] = f[1+i].Float()
 	}
-	return value.NewPoint(uint32(srid), coords...), nil
+	return value.MakePoint(uint32(srid), coords...)
 }
