@@ -88,6 +88,9 @@ func (p *parser) selector() Selector {
 	if s.Kind == SelectShortest && (p.acceptWord("GROUPS") || p.acceptWord("GROUP")) {
 		s.Kind = SelectShortestGroups
 	}
+	if s.Kind == SelectShortest && s.Count == nil {
+		p.unexpected("a number of paths, as in SHORTEST 1, or GROUPS")
+	}
 	s.Span = p.from(start)
 	return s
 }
@@ -140,9 +143,21 @@ func (p *parser) elements() []Element {
 // isSubPath tells a parenthesised path pattern from a node, by the first tokens in the parenthesis.
 func (p *parser) isSubPath(i int) bool {
 	if p.at(i+1).Kind == Name && p.at(i+2).Kind == Eq {
-		return p.at(i+3).Kind == LParen // AGE's (n ={…}) is a node
+		i += 2
+		if p.at(i+1).Kind == LBrace {
+			return false // AGE's (n ={…}) is a node
+		}
 	}
-	return p.at(i+1).Kind == LParen
+	switch t := p.at(i + 1); t.Keyword {
+	case kwSHORTESTPATH, kwALLSHORTESTPATHS:
+		return p.at(i+2).Kind == LParen
+	case kwALL, kwANY, kwSHORTEST:
+		// A node may have such a name: (any), (all:Person).
+		n := p.at(i + 2)
+		return n.Kind == LParen || n.Kind == Integer || n.Keyword == kwSHORTEST
+	default:
+		return t.Kind == LParen
+	}
 }
 
 func (p *parser) subPath() *SubPath {
@@ -155,7 +170,12 @@ func (p *parser) subPath() *SubPath {
 		s.Var = p.ident("a variable")
 		p.expect(Eq, "'='")
 	}
-	if p.kind() != LParen {
+	switch k := p.kw(); {
+	case (k == kwSHORTESTPATH || k == kwALLSHORTESTPATHS) && p.peek(1).Kind == LParen:
+		p.errorAt(p.tok().span(), "UnexpectedSyntax", "%s() is only allowed as a whole path, not inside a parenthesised path pattern", clip(p.src(p.tok())))
+	case k == kwALL || k == kwANY || k == kwSHORTEST:
+		p.errorAt(p.tok().span(), "UnexpectedSyntax", "a path selector stands in front of a whole path, not inside a parenthesised path pattern")
+	case p.kind() != LParen:
 		p.unexpected("a pattern such as (n)")
 	}
 	s.Elements = p.elements()

@@ -232,6 +232,12 @@ func (b *binder) variable(c ectx, n spanned, name string) *expr.Col {
 }
 
 func (b *binder) undefined(sc *scope, n spanned, name string) {
+	for s := sc; s != nil && !s.closed; s = s.parent {
+		if s.same != nil && s.same.has(name) {
+			b.failHint(dberr.Syntax, "UndefinedVariable", n, "Bind it in a MATCH before, or move the condition to the WHERE of the MATCH.",
+				"from within a quantified path pattern, one may only reference variables that are already bound in a previous clause; `%s` is bound in the same MATCH", name)
+		}
+	}
 	hint := ""
 	if s := Similar(name, sc.names()); s != "" {
 		hint = "Did you mean `" + s + "`?"

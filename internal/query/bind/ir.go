@@ -162,21 +162,96 @@ type PatRel struct {
 	Min, Max    int  // Max −1: unbounded
 	Step        *Var // the relationship in StepPreds
 	StepPreds   []expr.Expr
-	Shortest    Shortest
-	Path        *Var // path variable of a shortest path, or nil
-	Named       bool // the variable was written
-	Walk        bool // REPEATABLE ELEMENTS: no uniqueness
+	Iter        *Iteration // a quantified path pattern: what is repeated, Min to Max times; nil: the relationship itself is
+	Sel         *Selection // a path of which only some are wanted; the other fields tell of it as a whole
 	Pos, End    int
 }
 
-// Shortest says whether only shortest paths are wanted.
-type Shortest uint8
+// Iteration is what a quantified path pattern repeats: Nodes[0], Hops[0], Nodes[1] … Its variables are seen by Preds alone; outside each
+// stands for the list of its values, a Group.
+type Iteration struct {
+	Nodes  []*Var // one more than Hops
+	Hops   []Hop
+	Preds  []expr.Expr // conjuncts that must hold in every iteration
+	Groups []Group
+}
+
+// Hop is a relationship inside an Iteration.
+type Hop struct {
+	Rel   *Var
+	Dir   Dir
+	Types []string // none: any
+}
+
+// Group is a variable that holds one element for each iteration: of Nodes[At], or (Rel) of Hops[At].
+type Group struct {
+	Var *Var
+	Rel bool
+	At  int
+}
+
+// Selection is a path pattern behind a selector, or inside shortestPath() or allShortestPaths(). Of the paths that satisfy Pattern, conditions
+// included, some are kept for each pair of ends and each row from before.
+type Selection struct {
+	Kind  SelectKind
+	Count expr.Expr // paths or groups of paths; nil: one
+	// Pattern holds the relationships from Left to Right in order, and all that is between the ends.
+	Pattern Pattern
+	Path    *Var // always there
+}
+
+// SelectKind says which paths a Selection keeps.
+type SelectKind uint8
 
 const (
-	NotShortest Shortest = iota
-	ShortestOne
-	ShortestAll
+	SelectAny    SelectKind = iota // Count paths
+	SelectPaths                    // Count of the shortest paths
+	SelectGroups                   // all paths of the Count least lengths
 )
+
+// Binds lists the variables that a match of the relationship binds, without its ends.
+func (r *PatRel) Binds() []*Var {
+	out := []*Var{r.Var}
+	if r.Iter != nil {
+		for _, g := range r.Iter.Groups {
+			out = append(out, g.Var)
+		}
+	}
+	if r.Sel != nil {
+		for _, n := range r.Sel.Pattern.Nodes {
+			if !n.Bound {
+				out = append(out, n.Var)
+			}
+		}
+		for _, q := range r.Sel.Pattern.Rels {
+			if q.Bound {
+				continue
+			}
+			for _, v := range q.Binds() {
+				if v != r.Var {
+					out = append(out, v)
+				}
+			}
+		}
+		out = append(out, r.Sel.Path)
+	}
+	return out
+}
+
+// Inner lists the conditions that are tested while the relationship is matched.
+func (r *PatRel) Inner() []expr.Expr {
+	out := append([]expr.Expr(nil), r.StepPreds...)
+	if r.Iter != nil {
+		out = append(out, r.Iter.Preds...)
+	}
+	if r.Sel != nil {
+		out = append(out, r.Sel.Pattern.Preds...)
+		for _, q := range r.Sel.Pattern.Rels {
+			out = append(out, q.Inner()...)
+		}
+	}
+	return out
+}
 
 // PatPath is a path variable over parts of the pattern.
 type PatPath struct {

@@ -10,11 +10,14 @@ import (
 
 func (p *part) match(c *cypher.Match) {
 	m := &Match{Place: place(c), Optional: c.Optional}
+	if c.Mode == cypher.RepeatableElements {
+		p.b.failHint(dberr.FeatureNotSupported, "", c, "Leave the match mode out, or write DIFFERENT RELATIONSHIPS.",
+			"the match mode REPEATABLE ELEMENTS is not part of Cypher 5: a relationship occurs once in a match")
+	}
 	pb := p.b.pattern(p.sc, &m.Pattern, patMatch)
-	pb.walk = c.Mode == cypher.RepeatableElements
 	pb.bind(c.Patterns)
 	p.sc = pb.sc
-	m.Where = p.b.predicate(p.b.ectx(p.sc, "WHERE"), c.Where)
+	m.Where = pb.steer(p.b.predicate(p.b.ectx(p.sc, "WHERE"), c.Where))
 	for _, h := range c.Hints {
 		if h.Kind == cypher.HintJoin {
 			continue // a join hint is advice; this planner has no use for it
@@ -52,9 +55,9 @@ type patBinder struct {
 	before  *scope // what was bound before the clause
 	out     *Pattern
 	use     patUse
-	walk    bool
 	later   []func()
 	fresh   []*Var
+	steered []*PatRel     // of shortestPath() and allShortestPaths()
 	singles map[*Var]bool // single relationships of this clause
 }
 
@@ -64,106 +67,14 @@ func (b *binder) pattern(sc *scope, out *Pattern, use patUse) *patBinder {
 
 func (p *patBinder) bind(paths []*cypher.Path) {
 	for _, path := range paths {
+		if len(paths) > 1 && path.Selector.Kind != cypher.SelectAll {
+			p.b.failHint(dberr.Syntax, "InvalidRelationshipPattern", &path.Selector, "Write the other patterns in a MATCH of their own.",
+				"multiple path patterns cannot be used in the same clause in combination with a selective path pattern")
+		}
 		p.path(path)
 	}
 	for _, f := range p.later {
 		f()
-	}
-}
-
-func (p *patBinder) path(path *cypher.Path) {
-	b := p.b
-	if len(path.Elements) == 1 {
-		if s, ok := path.Elements[0].(*cypher.SubPath); ok && s.Quant == nil && s.Var == nil {
-			path = &cypher.Path{Span: path.Span, Var: path.Var, Shortest: path.Shortest, Selector: path.Selector, Elements: s.Elements}
-			if s.Where != nil {
-				w := s.Where
-				p.later = append(p.later, func() { p.out.Preds = append(p.out.Preds, b.predicate(b.ectx(p.sc, "MATCH"), w)...) })
-			}
-		}
-	}
-	short := NotShortest
-	switch path.Shortest {
-	case cypher.ShortestPath:
-		short = ShortestOne
-	case cypher.AllShortestPaths:
-		short = ShortestAll
-	}
-	switch path.Selector.Kind {
-	case cypher.SelectAll:
-	case cypher.SelectAnyShortest:
-		short = ShortestOne
-	case cypher.SelectAllShortest:
-		short = ShortestAll
-	case cypher.SelectShortest:
-		if k, ok := path.Selector.Count.(*cypher.IntLit); path.Selector.Count == nil || ok && k.Value == 1 {
-			short = ShortestOne
-			break
-		}
-		fallthrough
-	default:
-		b.fail(dberr.FeatureNotSupported, "", &path.Selector, "this path selector is not supported yet")
-	}
-	if path.Var != nil && p.sc.has(path.Var.Name) {
-		b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", path.Var, "variable `%s` is already defined", path.Var.Name)
-	}
-	if path.Var != nil && p.use == patPredicate {
-		b.undefined(p.sc, path.Var, path.Var.Name)
-	}
-	var pathVar *Var
-	if path.Var != nil {
-		pathVar = b.newVar(path.Var.Name, PathVar, expr.TPath, path.Var.Pos())
-	}
-	var parts []PathPart
-	var left *Var
-	var pending *cypher.RelPattern
-	for _, el := range path.Elements {
-		switch el := el.(type) {
-		case *cypher.NodePattern:
-			right := p.node(el)
-			if pending != nil {
-				r := p.rel(pending, left, right)
-				r.Shortest = short
-				parts = append(parts, PathPart{Var: r.Var, List: r.VarLen})
-				if short != NotShortest {
-					r.Path = pathVar
-				}
-				pending = nil
-			}
-			parts = append(parts, PathPart{Var: right})
-			left = right
-		case *cypher.RelPattern:
-			pending = el
-		case *cypher.SubPath:
-			b.fail(dberr.FeatureNotSupported, "", el, "quantified path patterns are not supported yet")
-		}
-	}
-	if short != NotShortest {
-		if len(parts) != 3 {
-			b.fail(dberr.Syntax, "InvalidRelationshipPattern", path, "a shortest path needs a pattern of exactly one relationship")
-		}
-		r := p.out.Rels[len(p.out.Rels)-1]
-		if !r.VarLen {
-			// One relationship is a path of length one.
-			r.VarLen, r.Min, r.Max = true, 1, 1
-			if r.Named {
-				b.fail(dberr.FeatureNotSupported, "", path, "a shortest path over a single named relationship is not supported")
-			}
-			r.Var.Kind, r.Var.Type = RelListVar, expr.ListOf(expr.TRel)
-			parts[1].List = true
-		}
-		if r.Min > 1 {
-			b.fail(dberr.FeatureNotSupported, "", path, "a shortest path with a minimal length above 1 is not supported")
-		}
-	}
-	if pathVar != nil {
-		if p.sc.has(pathVar.Name) {
-			b.fail(dberr.VariableAlreadyBound, "VariableAlreadyBound", path.Var, "variable `%s` is already defined", pathVar.Name)
-		}
-		p.declare(pathVar)
-		if short == NotShortest {
-			p.out.Paths = append(p.out.Paths, &PatPath{Var: pathVar, Parts: parts})
-		}
 	}
 }
 
@@ -172,13 +83,12 @@ func (p *patBinder) declare(v *Var) {
 	p.fresh = append(p.fresh, v)
 }
 
-func (p *patBinder) node(el *cypher.NodePattern) *Var {
+// node binds a vertex of the pattern out.
+func (p *patBinder) node(el *cypher.NodePattern, out *Pattern) *Var {
 	b := p.b
 	var v *Var
 	if el.Var == nil {
-		v = b.newAnon(NodeVar, expr.TNode, el.Pos())
-		p.declare(v)
-		p.out.Nodes = append(p.out.Nodes, &PatNode{Var: v})
+		v = p.anonNode(el.Pos(), out)
 	} else {
 		v = p.sc.find(el.Var.Name)
 		switch {
@@ -187,23 +97,32 @@ func (p *patBinder) node(el *cypher.NodePattern) *Var {
 		case v == nil:
 			v = b.newVar(el.Var.Name, NodeVar, notNullIf(expr.TNode, false), el.Var.Pos())
 			p.declare(v)
-			p.out.Nodes = append(p.out.Nodes, &PatNode{Var: v})
+			out.Nodes = append(out.Nodes, &PatNode{Var: v})
 		default:
 			p.mustBe(v, el.Var, expr.TNode, "a Node")
-			if !p.hasNode(v) {
-				p.out.Nodes = append(p.out.Nodes, &PatNode{Var: v, Bound: true})
+			if !hasNode(out, v) {
+				out.Nodes = append(out.Nodes, &PatNode{Var: v, Bound: true})
 			}
 		}
 	}
-	p.later = append(p.later, func() {
-		c := b.ectx(p.sc, p.clause())
-		x := v.Col(el.Pos(), el.End())
-		if el.Labels != nil {
-			p.out.Preds = append(p.out.Preds, splitLabels(b.labelExpr(c, x, el.Labels, false))...)
-		}
-		p.props(c, x, el.Props, el.Exact, &p.out.Preds)
-		p.out.Preds = append(p.out.Preds, b.predicate(c, el.Where)...)
-	})
+	p.later = append(p.later, func() { p.nodePreds(b.ectx(p.sc, p.clause()), el, v, &out.Preds) })
+	return v
+}
+
+// nodePreds adds the conditions written in a vertex.
+func (p *patBinder) nodePreds(c ectx, el *cypher.NodePattern, v *Var, dst *[]expr.Expr) {
+	x := v.Col(el.Pos(), el.End())
+	if el.Labels != nil {
+		*dst = append(*dst, splitLabels(p.b.labelExpr(c, x, el.Labels, false))...)
+	}
+	p.props(c, x, el.Props, el.Exact, dst)
+	*dst = append(*dst, p.b.predicate(c, el.Where)...)
+}
+
+func (p *patBinder) anonNode(pos int, out *Pattern) *Var {
+	v := p.b.newAnon(NodeVar, expr.TNode, pos)
+	p.declare(v)
+	out.Nodes = append(out.Nodes, &PatNode{Var: v})
 	return v
 }
 
@@ -226,8 +145,8 @@ func (p *patBinder) mustBe(v *Var, n spanned, want expr.Type, what string) {
 	}
 }
 
-func (p *patBinder) hasNode(v *Var) bool {
-	for _, n := range p.out.Nodes {
+func hasNode(out *Pattern, v *Var) bool {
+	for _, n := range out.Nodes {
 		if n.Var == v {
 			return true
 		}
@@ -235,17 +154,20 @@ func (p *patBinder) hasNode(v *Var) bool {
 	return false
 }
 
-func (p *patBinder) rel(el *cypher.RelPattern, left, right *Var) *PatRel {
-	b := p.b
-	r := &PatRel{Left: left, Right: right, Pos: el.Pos(), End: el.End(), Walk: p.walk}
-	switch el.Dir {
+func direction(d cypher.Direction) Dir {
+	switch d {
 	case cypher.Right:
-		r.Dir = store.Out
+		return store.Out
 	case cypher.Left:
-		r.Dir = store.In
-	default:
-		r.Dir = store.Both
+		return store.In
 	}
+	return store.Both
+}
+
+// rel binds a relationship of the pattern out.
+func (p *patBinder) rel(el *cypher.RelPattern, left, right *Var, out *Pattern) *PatRel {
+	b := p.b
+	r := &PatRel{Left: left, Right: right, Pos: el.Pos(), End: el.End(), Dir: direction(el.Dir)}
 	rng := el.Range
 	if rng == nil {
 		rng = el.Quant
@@ -254,9 +176,6 @@ func (p *patBinder) rel(el *cypher.RelPattern, left, right *Var) *PatRel {
 		r.VarLen, r.Min, r.Max = true, clampLen(rng.Min), clampLen(rng.Max)
 		if rng.Max < 0 {
 			r.Max = -1
-		}
-		if p.walk {
-			b.fail(dberr.FeatureNotSupported, "", el, "REPEATABLE ELEMENTS with a variable-length relationship is not supported")
 		}
 	}
 	types, typePred := p.types(el.Types)
@@ -270,7 +189,6 @@ func (p *patBinder) rel(el *cypher.RelPattern, left, right *Var) *PatRel {
 		r.Var = b.newAnon(kind, typ, el.Pos())
 		p.declare(r.Var)
 	default:
-		r.Named = true
 		v := p.sc.find(el.Var.Name)
 		switch {
 		case v == nil && p.use == patPredicate:
@@ -290,10 +208,10 @@ func (p *patBinder) rel(el *cypher.RelPattern, left, right *Var) *PatRel {
 			r.Step = b.newAnon(RelVar, expr.TRel, el.Pos())
 		}
 	}
-	p.out.Rels = append(p.out.Rels, r)
+	out.Rels = append(out.Rels, r)
 	p.later = append(p.later, func() {
 		c := b.ectx(p.sc, p.clause())
-		dst, x := &p.out.Preds, r.Var.Col(el.Pos(), el.End())
+		dst, x := &out.Preds, r.Var.Col(el.Pos(), el.End())
 		if r.VarLen {
 			dst = &r.StepPreds
 			if r.Step != nil {
@@ -302,7 +220,7 @@ func (p *patBinder) rel(el *cypher.RelPattern, left, right *Var) *PatRel {
 					// Inside a quantified relationship its variable is the single relationship.
 					in := newScope(p.sc)
 					step := *r.Step
-					step.Name = el.Var.Name
+					step.Name, step.Anon = el.Var.Name, false
 					in.add(&step)
 					c.sc = in
 				}
@@ -496,6 +414,7 @@ func (b *binder) patternExpr(c ectx, e *cypher.PatternExpr) expr.Expr {
 			return x
 		}
 	}
+	b.plainPath(e.Pattern, "a pattern predicate")
 	in, f := b.sub(c.sc)
 	m := &Match{Place: Place{Name: "MATCH", Pos: e.Pos(), End: e.End()}}
 	pb := b.pattern(in, &m.Pattern, patPredicate)
@@ -504,12 +423,13 @@ func (b *binder) patternExpr(c ectx, e *cypher.PatternExpr) expr.Expr {
 }
 
 func (b *binder) patternComp(c ectx, e *cypher.PatternComp) expr.Expr {
+	b.plainPath(e.Pattern, "a pattern comprehension")
 	in, f := b.sub(c.sc)
 	m := &Match{Place: Place{Name: "MATCH", Pos: e.Pos(), End: e.End()}}
 	pb := b.pattern(in, &m.Pattern, patMatch)
 	pb.bind([]*cypher.Path{e.Pattern})
 	ic := ectx{sc: pb.sc, where: c.where}
-	m.Where = b.predicate(ic, e.Where)
+	m.Where = pb.steer(b.predicate(ic, e.Where))
 	x := b.expr(ic, e.Map)
 	return b.collectOne(e, m, x, f)
 }
@@ -568,7 +488,7 @@ func (b *binder) subqueryExpr(c ectx, e *cypher.SubqueryExpr) expr.Expr {
 		m := &Match{Place: Place{Name: "MATCH", Pos: e.Pos(), End: e.End()}}
 		pb := b.pattern(in, &m.Pattern, patMatch)
 		pb.bind(e.Patterns)
-		m.Where = b.predicate(b.ectx(pb.sc, "WHERE"), e.Where)
+		m.Where = pb.steer(b.predicate(b.ectx(pb.sc, "WHERE"), e.Where))
 		q = &Query{Parts: []*Part{{Clauses: []Clause{m}}}}
 	}
 	var from *Var

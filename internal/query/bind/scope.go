@@ -76,6 +76,7 @@ type scope struct {
 	frame  *frame   // not nil: a subquery's border lies between this scope and its parent
 	closed bool     // the parent is not visible (CALL { } without imports)
 	csv    *LoadCSV // the nearest LOAD CSV of this level, for linenumber() and file(); or nil
+	same   *scope   // inside a quantified path pattern: what the same MATCH binds, which is not visible
 }
 
 // frame records what a subquery reads of the rows around it.

@@ -370,7 +370,7 @@ func keepsOrder(n plan.Node) bool {
 		if n.BoundRels == plan.NoSlot {
 			return false
 		}
-	case *plan.Union:
+	case *plan.Union, *plan.PathSearch:
 		return false
 	case *plan.Sort:
 		return len(n.Part) > 0 && keepsOrder(n.Child)

@@ -189,6 +189,8 @@ func (x *run) make(node plan.Node) (operator, error) {
 			return nil, err
 		}
 		return o, o.step.init(&o.core, n.RelPred, n.NodePred, n.StepRel, n.StepNode, n.Unique)
+	case *plan.PathSearch:
+		return x.pathSearch(n)
 	case *plan.ProjectPath:
 		o := &projectPath{n: n}
 		o.init(x, n.Info())
@@ -268,7 +270,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 		o.child, err = x.build(n.Child)
 		return o, err
 	case *plan.TopN:
-		o := &sorter{keys: n.Keys, part: parts{slots: n.Part}, topN: true}
+		o := &sorter{keys: n.Keys, part: parts{slots: n.Part}, topN: true, ties: n.Ties, paths: n.Paths}
 		o.init(x, n.Info())
 		var err error
 		if o.child, err = x.build(n.Child); err != nil {
@@ -481,6 +483,11 @@ func (x *run) varExpand(n *plan.VarExpand) (operator, error) {
 	t.init(x, n.Info())
 	if err := x.child(&t.in, n.Child); err != nil {
 		return nil, err
+	}
+	if o, ok := op.(*trails); ok {
+		if err := o.prepare(); err != nil {
+			return nil, err
+		}
 	}
 	return op, t.step.init(&t.core, n.RelPred, n.NodePred, n.StepRel, n.StepNode, n.Unique)
 }

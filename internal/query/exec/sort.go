@@ -30,7 +30,10 @@ type sorter struct {
 	skip  *expr.Program // TopN
 	limit *expr.Program
 	topN  bool
+	ties  bool // TopN: to counts distinct keys
+	paths bool // TopN: limit is the number behind a path selector
 	part  parts
+	last  []byte // ties: key of the row before
 
 	rows  rowStore
 	arena []byte
@@ -158,6 +161,9 @@ func (o *sorter) load() error {
 			if o.to, err = o.counter(o.limit, "LIMIT"); err != nil {
 				return err
 			}
+			if o.paths && o.to < 1 {
+				return noPaths()
+			}
 			if o.to += o.from; o.to < 0 {
 				o.to = 1 << 62
 			}
@@ -165,7 +171,7 @@ func (o *sorter) load() error {
 	}
 	// The rows kept at most: only then is it worth to drop as we go.
 	keep := int64(-1)
-	if o.topN && len(o.part.slots) == 0 && o.to < 1<<20 {
+	if o.topN && !o.ties && len(o.part.slots) == 0 && o.to < 1<<20 {
 		keep = o.to
 	}
 	for {
@@ -395,9 +401,15 @@ func (o *sorter) next() (*expr.Batch, error) {
 }
 
 // passes counts a row of a part and reports whether it is shown.
-func (o *sorter) passes(part uint32) bool {
+func (o *sorter) passes(part uint32, key []byte) bool {
 	if part != o.curPart {
 		o.curPart, o.inPart = part, 0
+	}
+	if o.ties && o.inPart > 0 && bytes.Equal(key, o.last) {
+		return o.inPart > o.from && o.inPart <= o.to
+	}
+	if o.ties {
+		o.last = append(o.last[:0], key...)
 	}
 	o.inPart++
 	return o.inPart > o.from && o.inPart <= o.to
@@ -411,7 +423,7 @@ func (o *sorter) emit(n *int) (bool, error) {
 		}
 		e := &o.ents[o.pos]
 		o.pos++
-		if o.passes(e.part) {
+		if o.passes(e.part, o.keyOf(e)) {
 			blk, i := o.rows.at(int(e.row))
 			for c, s := range o.rows.slots {
 				o.out.b.Cols[s].AppendFrom(&blk.cols[c], i)
@@ -426,7 +438,7 @@ func (o *sorter) emit(n *int) (bool, error) {
 		return false, nil
 	}
 	best := o.heap[0]
-	if o.passes(best.part) {
+	if o.passes(best.part, best.key) {
 		rest := best.row
 		for _, s := range o.rows.slots {
 			v, tail, err := value.DecodeValue(rest)
@@ -476,4 +488,9 @@ func (o *sorter) sink(i int) {
 		o.heap[i], o.heap[c] = o.heap[c], o.heap[i]
 		i = c
 	}
+}
+
+// noPaths is the error of a path selector whose number is no positive one.
+func noPaths() error {
+	return dberr.New(dberr.Syntax, "the number of paths or groups behind a selector must be greater than 0").WithToken("NegativeIntegerArgument")
 }

@@ -170,7 +170,9 @@ func (l *level) stop() {
 type trails struct {
 	traversal
 	levels []*level
-	depth  int // of the top level; −1: none
+	depth  int    // of the top level; −1: none
+	round  []*hop // of a quantified path pattern; empty: the step is a single relationship
+	staged rows   // a round's vertices and relationships, for its predicates
 	chain  []value.Value
 	buf    []byte
 	set    idSet // relationships of the trail setRow at the top level, when it is long
@@ -206,6 +208,7 @@ func (o *trails) next() (*expr.Batch, error) {
 			if !ok || err != nil {
 				return nil, err
 			}
+			o.resolve()
 			o.root()
 			if o.n.Min == 0 {
 				if b, err := o.emit(0); b != nil || err != nil {
@@ -227,10 +230,10 @@ func (o *trails) next() (*expr.Batch, error) {
 		if len(o.levels[d+1].rel) == 0 {
 			continue
 		}
-		if d+1 < o.max() {
+		if d+1 < o.hops(o.max()) {
 			o.depth = d + 1
 		}
-		if d+1 >= o.n.Min {
+		if k := max(1, len(o.round)); (d+1)%k == 0 && (d+1)/k >= o.n.Min {
 			if b, err := o.emit(d + 1); b != nil || err != nil {
 				return b, err
 			}
@@ -256,8 +259,16 @@ func (o *trails) root() {
 // pull fills level d+1 with the next piece of what continues the trails of level d; false if there is no more.
 func (o *trails) pull(d int) (bool, error) {
 	up, l := o.level(d+1), o.levels[d]
+	dir, ids := o.n.Dir, o.ids
+	var at *hop
+	if len(o.round) > 0 {
+		at = o.round[d%len(o.round)]
+		if dir, ids = at.n.Dir, at.ids; !at.some {
+			return false, nil
+		}
+	}
 	if l.cur == nil {
-		cur, err := o.x.g.Expand(o.x.ctx, o.env.View, l.node, o.n.Dir, o.ids)
+		cur, err := o.x.g.Expand(o.x.ctx, o.env.View, l.node, dir, ids)
 		if err != nil {
 			return false, err
 		}
@@ -284,6 +295,11 @@ func (o *trails) pull(d int) (bool, error) {
 	cand, err := o.step.filter(&o.core, o.batch, e, o.rows, o.cand)
 	if err != nil {
 		return false, err
+	}
+	if at != nil && at.pred != nil && len(cand) > 0 {
+		if cand, err = o.test(at, d, e, cand); err != nil {
+			return false, err
+		}
 	}
 	up.parent, up.src, up.rel, up.node = up.parent[:0], up.src[:0], up.rel[:0], up.node[:0]
 	for _, i := range cand {
@@ -342,6 +358,13 @@ func (o *trails) emit(d int) (*expr.Batch, error) {
 			o.list(d, int(r))
 			o.buf = value.AppendList(o.buf[:0], o.chain...)
 			col.AppendBytes(value.List, o.buf)
+		}
+	}
+	if o.n.Iter != nil {
+		for _, g := range o.n.Iter.Groups {
+			if g.Slot != plan.NoSlot {
+				o.group(d, g)
+			}
 		}
 	}
 	return &o.out.b, o.mem.set(&o.acct, o.out.bytes()+int64(len(o.levels)*o.x.opt.BatchSize*20))

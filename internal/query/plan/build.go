@@ -3,12 +3,10 @@ package plan
 import (
 	"strings"
 
-	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
-	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // build turns the way to a state into operators.
@@ -29,9 +27,8 @@ func (g *graph) build(end *state) *stream {
 		out.bound.add(g.nodes[i].v.Slot)
 	}
 	for i := range g.rels {
-		out.bound.add(g.rels[i].Var.Slot)
-		if g.rels[i].Path != nil {
-			out.bound.add(g.rels[i].Path.Slot)
+		for _, v := range g.rels[i].Binds() {
+			out.bound.add(v.Slot)
 		}
 	}
 	g.notePreds()
@@ -223,17 +220,14 @@ func (b *builder) missingIndex(i int, lf *leaf) {
 func (b *builder) unique(i int) []Slot {
 	g := b.g
 	r := &g.rels[i]
-	if r.Walk {
-		return nil
-	}
 	var out []Slot
 	for _, j := range b.rels {
-		if q := &g.rels[j]; q.group == r.group && !q.Walk && g.coincide(q.Types, r.Types) {
+		if q := &g.rels[j]; q.group == r.group && g.coincide(q.Types, r.Types) {
 			out = append(out, q.Var.Slot)
 		}
 	}
 	for _, q := range g.prior {
-		if q.group == r.group && !q.walk && g.coincide(q.types, r.Types) {
+		if q.group == r.group && g.coincide(q.types, r.Types) {
 			out = append(out, q.slot)
 		}
 	}
@@ -247,10 +241,10 @@ func (g *graph) coincide(a, b []string) bool {
 // solved records relationship i; test adds the uniqueness as a condition where the operator itself does not test it.
 func (b *builder) solved(s *stream, i int, test bool) *stream {
 	g, p := b.g, b.g.p
-	if test && !g.rels[i].Walk {
+	if test {
 		var preds []expr.Expr
 		for _, j := range b.rels {
-			if q := &g.rels[j]; q.group == g.rels[i].group && !q.Walk && g.coincide(q.Types, g.rels[i].Types) {
+			if q := &g.rels[j]; q.group == g.rels[i].group && g.coincide(q.Types, g.rels[i].Types) {
 				preds = append(preds, p.differ(q.Var, g.rels[i].Var))
 			}
 		}
@@ -294,37 +288,25 @@ func (b *builder) expand(s *stream, st *state) *stream {
 	if into {
 		hint = NoSlot
 	}
-	var stepSlot Slot = NoSlot
-	if r.Step != nil {
-		stepSlot = r.Step.Slot
-	}
 	s2 := s
 	switch {
-	case r.Shortest != bind.NotShortest:
-		nodePred, stepNode, relPred, stepRel, whole := b.pathPreds(r)
-		if len(whole) > 0 {
-			return b.exhaustive(s, st, whole)
-		}
-		relPreds := append(append([]expr.Expr(nil), r.StepPreds...), relPred...)
-		if stepSlot == NoSlot {
-			stepSlot = stepRel
-		}
-		n := &ShortestPath{Base: p.base(st.card), Child: s.root, From: r.Left.Slot, To: r.Right.Slot, Rels: r.Var.Slot, Path: NoSlot, Length: NoSlot, Types: r.Types, Dir: r.Dir,
-			Min: r.Min, Max: r.Max, All: r.Shortest == bind.ShortestAll, Unique: uniq, RelPred: p.and(relPreds), StepRel: stepSlot, NodePred: p.and(nodePred), StepNode: stepNode}
-		if r.Path != nil {
-			n.Path = r.Path.Slot
-		}
-		s2 = s.with(n)
-		if n.All {
-			s2.extend(r.Var.Root.Slot)
-		}
+	case r.Sel != nil:
+		return b.selection(s, st, uniq)
 	case r.VarLen:
 		n := &VarExpand{Base: p.base(st.card), Child: s.root, From: from.Slot, To: to.Slot, ToHint: hint, Rels: r.Var.Slot, Reversed: st.step.back, Types: r.Types, Dir: dir,
-			Min: r.Min, Max: r.Max, Into: into, Unique: uniq, RelPred: p.and(r.StepPreds), StepRel: stepSlot, StepNode: NoSlot, BoundRels: NoSlot}
+			Min: r.Min, Max: r.Max, Into: into, Unique: uniq, StepRel: NoSlot, StepNode: NoSlot, BoundRels: NoSlot}
+		switch {
+		case r.Iter != nil:
+			n.Iter = p.iteration(r.Iter, st.step.back)
+		default:
+			if n.RelPred = p.and(r.StepPreds); r.Step != nil {
+				n.StepRel = r.Step.Slot
+			}
+			n.prune = g.prunable(r) && stablePreds(r.StepPreds)
+		}
 		if r.Bound {
 			n.BoundRels, n.Rels = r.Var.Slot, NoSlot
 		}
-		n.prune = g.prunable(r) && stablePreds(r.StepPreds)
 		s2 = s.with(n)
 		switch {
 		case n.prune && !into:
@@ -348,133 +330,11 @@ func (b *builder) expand(s *stream, st *state) *stream {
 		}
 	}
 	s2.bound = clone(s.bound)
-	s2.bound.add(to.Slot, r.Var.Slot)
+	s2.bound.add(to.Slot)
+	for _, v := range r.Binds() {
+		s2.bound.add(v.Slot)
+	}
 	return b.solved(s2, st.step.i, false)
-}
-
-// pathPreds finds the conditions on a shortest path. all(x IN nodes(p) …), none(…) and the same over relationships steer the search; any other condition on
-// the path or its relationships (whole) makes it exhaustive: the shortest path is wanted among those that satisfy it.
-func (b *builder) pathPreds(r *grel) (nodePred []expr.Expr, stepNode Slot, relPred []expr.Expr, stepRel Slot, whole []int) {
-	g := b.g
-	stepNode, stepRel = NoSlot, NoSlot
-	if r.Step != nil {
-		stepRel = r.Step.Slot
-	}
-	path := NoSlot
-	if r.Path != nil {
-		path = r.Path.Slot
-	}
-	isPath := func(e expr.Expr) bool {
-		c, ok := e.(*expr.Col)
-		return ok && c.Slot == path && path != NoSlot
-	}
-	for i := range g.preds {
-		e := g.preds[i].e
-		if path == NoSlot || !reads(e, path) {
-			if !reads(e, r.Var.Slot) {
-				continue
-			}
-		}
-		if u, ok := e.(*expr.Unary); ok && u.Op == expr.OpIsNotNull && isPath(u.X) {
-			continue
-		}
-		q, ok := e.(*expr.Quantifier)
-		if ok && (q.Kind == expr.All || q.Kind == expr.NoneOf) && !hasSubplan(q.Pred) && (path == NoSlot || !reads(q.Pred, path)) && !reads(q.Pred, r.Var.Slot) && b.given(q) {
-			test := q.Pred
-			if q.Kind == expr.NoneOf {
-				test = &expr.Unary{Base: expr.Base{Pos: -1, End: -1, T: expr.TBool}, Op: expr.OpNot, X: test}
-			}
-			rename := func(from, to Slot, t expr.Type) expr.Expr {
-				return bind.RewriteTop(test, func(x expr.Expr) (expr.Expr, bool) {
-					if c, ok := x.(*expr.Col); ok && c.Slot == from {
-						cc := *c
-						cc.Slot, cc.T = to, t
-						return &cc, true
-					}
-					return x, false
-				})
-			}
-			f, isFunc := q.List.(*expr.Func)
-			switch {
-			case isFunc && strings.EqualFold(f.Def.Name, "nodes") && len(f.Args) == 1 && isPath(f.Args[0]):
-				if stepNode == NoSlot {
-					stepNode = g.p.slot("x", NodeID)
-				}
-				nodePred = append(nodePred, rename(q.Slot, stepNode, expr.TNode))
-				continue
-			case isFunc && strings.EqualFold(f.Def.Name, "relationships") && len(f.Args) == 1 && isPath(f.Args[0]) || !isFunc && reads(q.List, r.Var.Slot) && isCol(q.List):
-				if stepRel == NoSlot {
-					stepRel = g.p.slot("x", RelID)
-				}
-				relPred = append(relPred, rename(q.Slot, stepRel, expr.TRel))
-				continue
-			}
-		}
-		whole = append(whole, i)
-	}
-	return
-}
-
-func isCol(e expr.Expr) bool { _, ok := e.(*expr.Col); return ok }
-
-// given reports whether the condition of a quantifier reads only what is solved by now.
-func (b *builder) given(q *expr.Quantifier) bool {
-	g := b.g
-	r := slotSet{}
-	r.reads(q.Pred)
-	for x := range r.all() {
-		if x == q.Slot || g.isHint(x) {
-			continue
-		}
-		if t, ok := g.bySlot[x]; ok && b.done.has(t) {
-			continue
-		}
-		if !g.in.bound.has(x) && !g.p.hintOfBound(x, g.in.bound) {
-			return false
-		}
-	}
-	return true
-}
-
-// exhaustive plans a shortest path with a condition on the whole of it: of all trails that satisfy it, for each row, a shortest.
-func (b *builder) exhaustive(s *stream, st *state, whole []int) *stream {
-	g, p := b.g, b.g.p
-	r := &g.rels[st.step.i]
-	if r.Shortest == bind.ShortestAll {
-		p.fail(dberr.Compile(dberr.FeatureNotSupported, "", r.Pos, r.End, "a condition on all of a path is not supported with allShortestPaths; conditions on each of its nodes or relationships are"))
-	}
-	rowID := p.slot("row", RowID)
-	arg := &Argument{Base: p.base(1), RowID: rowID}
-	step := NoSlot
-	if r.Step != nil {
-		step = r.Step.Slot
-	}
-	var root Node = &VarExpand{Base: p.base(10), Child: arg, From: r.Left.Slot, To: r.Right.Slot, ToHint: NoSlot, Rels: r.Var.Slot, Types: r.Types, Dir: r.Dir, Min: r.Min, Max: r.Max, Into: true,
-		Unique: b.unique(st.step.i), RelPred: p.and(r.StepPreds), StepRel: step, StepNode: NoSlot, BoundRels: NoSlot}
-	if r.Path != nil {
-		root = &ProjectPath{Base: p.base(10), Child: root, Path: r.Path.Slot, Parts: []PathPart{{Node: r.Left.Slot, Rel: NoSlot, Rels: NoSlot}, {Node: NoSlot, Rel: NoSlot, Rels: r.Var.Slot}, {Node: r.Right.Slot, Rel: NoSlot, Rels: NoSlot}}}
-	}
-	var preds []expr.Expr
-	for _, i := range whole {
-		b.used[i] = true
-		preds = append(preds, p.expr(g.preds[i].e))
-	}
-	root = &Filter{Base: p.base(5), Child: root, Preds: preds}
-	size, ok := expr.Lookup("size")
-	if !ok {
-		panic("plan: no function size")
-	}
-	length := p.slot("length", AnyValue)
-	root = &Project{Base: p.base(5), Child: root, Items: []Item{{Slot: length, Expr: &expr.Func{Base: expr.Base{Pos: -1, End: -1, T: expr.TInt}, Def: size, Args: []expr.Expr{r.Var.Col(-1, -1)}}}}}
-	root = &TopN{Base: p.base(1), Child: root, Keys: []SortKey{{Slot: length}}, Limit: &expr.Const{Base: expr.Base{Pos: -1, End: -1, T: expr.TInt}, V: value.NewInt(1)}, Part: []Slot{rowID}}
-	n := &Apply{Base: p.base(st.card), Left: s.root, Right: root, Kind: Inner, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
-	out := s.with(n)
-	out.bound = clone(s.bound)
-	out.bound.add(r.Var.Slot)
-	if r.Path != nil {
-		out.bound.add(r.Path.Slot)
-	}
-	return b.solved(out, st.step.i, false)
 }
 
 func stablePreds(es []expr.Expr) bool {
@@ -628,11 +488,10 @@ func (p *planner) optional(s *stream, m *bind.Match, dup bool) *stream {
 		}
 	}
 	for _, r := range m.Pattern.Rels {
-		if !s.bound.has(r.Var.Slot) {
-			fresh = append(fresh, r.Var)
-		}
-		if r.Path != nil {
-			fresh = append(fresh, r.Path)
+		for _, v := range r.Binds() {
+			if !s.bound.has(v.Slot) {
+				fresh = append(fresh, v)
+			}
 		}
 	}
 	for _, pt := range m.Pattern.Paths {
@@ -674,7 +533,7 @@ func (p *planner) optionalExpand(s *stream, m *bind.Match) *Expand {
 		return nil
 	}
 	r := pt.Rels[0]
-	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest || s.bound.has(r.Var.Slot) {
+	if r.VarLen || r.Bound || s.bound.has(r.Var.Slot) {
 		return nil
 	}
 	for _, n := range pt.Nodes {

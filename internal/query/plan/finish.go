@@ -60,6 +60,13 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 			x.Rel, x.RelHint = NoSlot, NoSlot
 		}
 	case *VarExpand:
+		if x.Iter != nil {
+			for i := range x.Iter.Groups {
+				if gr := &x.Iter.Groups[i]; !need.has(gr.Slot) {
+					gr.Slot = NoSlot
+				}
+			}
+		}
 		if !need.has(x.Rels) && x.Rels != NoSlot {
 			x.Rels = NoSlot
 			if x.prune {
@@ -73,6 +80,8 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		if !need.has(x.File) {
 			x.File = NoSlot
 		}
+	case *PathSearch:
+		x.prune(need)
 	case *ShortestPath:
 		if !need.has(x.Rels) {
 			x.Rels = NoSlot
@@ -130,9 +139,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 			own.add(x.To)
 		}
 		own.add(x.Unique...)
-		for d := range defs.all() {
-			own.drop(d)
-		}
+		own.remove(defs)
 	case *ProjectEndpoints:
 		own.add(x.Rel)
 		for _, e := range []struct {
@@ -151,11 +158,29 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		own.drop(x.StepRel, x.StepNode)
 		l.dropHint(&own, x.StepRel)
 		l.dropHint(&own, x.StepNode)
+		if x.Iter != nil {
+			for _, s := range x.Iter.slots() {
+				own.drop(s)
+				l.dropHint(&own, s)
+			}
+			for _, gr := range x.Iter.Groups {
+				defs.add(gr.Slot)
+			}
+		}
 		own.add(x.From, x.BoundRels)
 		if x.Into {
 			own.add(x.To)
 		} else {
 			defs.add(x.To, x.ToHint)
+		}
+		own.add(x.Unique...)
+	case *PathSearch:
+		x.binds(&defs)
+		x.local(l, &own)
+		own.remove(defs)
+		own.add(x.From)
+		if x.Into {
+			own.add(x.To)
 		}
 		own.add(x.Unique...)
 	case *ShortestPath:
@@ -443,9 +468,16 @@ func producedBy(n Node, s *slotSet) {
 		}
 	case *VarExpand:
 		s.add(x.Rels)
+		if x.Iter != nil {
+			for _, g := range x.Iter.Groups {
+				s.add(g.Slot)
+			}
+		}
 		if !x.Into {
 			s.add(x.To, x.ToHint)
 		}
+	case *PathSearch:
+		x.binds(s)
 	case *ShortestPath:
 		s.add(x.Rels, x.Path, x.Length)
 	case *ProjectPath:

@@ -498,7 +498,11 @@ func (a *access) pattern(p *planner, pt *bind.Pattern, extra []expr.Expr) {
 			attached[r.Left], attached[r.Right] = true, true
 		}
 		a.rels = append(a.rels, relFP{r.Types})
-		a.exprs(p, r.StepPreds)
+		if r.Sel != nil {
+			a.pattern(p, &r.Sel.Pattern, nil)
+			continue
+		}
+		a.exprs(p, r.Inner())
 	}
 	for _, n := range pt.Nodes {
 		if n.Bound || attached[n.Var] {

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
@@ -34,6 +35,7 @@ const (
 	costInto      = 250.0
 	costJoinRow   = 60.0
 	costCopyRow   = 10.0
+	costSearch    = 20000.0 // of a path between two vertices
 )
 
 type gnode struct {
@@ -49,6 +51,8 @@ type grel struct {
 	l, r  int // nodes
 	group int
 	comp  int
+	need  set  // what its conditions read beside itself: must be solved before
+	outer bool // they read a variable of the rows from before
 }
 
 // set is a set of vertices and relationships.
@@ -96,7 +100,6 @@ type priorRel struct {
 	group int
 	slot  Slot
 	types []string
-	walk  bool
 }
 
 // match plans MATCH clauses as one graph.
@@ -181,7 +184,9 @@ func (p *planner) pieces(s *stream, group []*bind.Match, dup bool) *stream {
 				have.add(n.Var.Slot, n.Var.Hint)
 			}
 			for _, r := range piece.Pattern.Rels {
-				have.add(r.Var.Slot, r.Var.Hint)
+				for _, v := range r.Binds() {
+					have.add(v.Slot, v.Hint)
+				}
 			}
 			var keep []expr.Expr
 			for _, e := range m.Pattern.Preds {
@@ -201,7 +206,7 @@ func (p *planner) pieces(s *stream, group []*bind.Match, dup bool) *stream {
 			g.dup = false
 			s = g.plan()
 			for _, r := range piece.Pattern.Rels {
-				prior = append(prior, priorRel{gi, r.Var.Slot, r.Types, r.Walk})
+				prior = append(prior, priorRel{gi, r.Var.Slot, r.Types})
 			}
 		}
 		late = append(late, &bind.Match{Place: m.Place, Pattern: bind.Pattern{Preds: m.Pattern.Preds, Paths: m.Pattern.Paths}, Where: m.Where})
@@ -251,11 +256,10 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 			gr := grel{PatRel: r, index: len(g.rels), l: node(r.Left), r: node(r.Right), group: gi}
 			i := len(g.rels)
 			s := set{r: 1 << i}
-			if _, dup := g.bySlot[r.Var.Slot]; !dup {
-				g.bySlot[r.Var.Slot] = s
-			}
-			if r.Path != nil {
-				g.bySlot[r.Path.Slot] = s
+			for _, v := range r.Binds() {
+				if _, dup := g.bySlot[v.Slot]; !dup {
+					g.bySlot[v.Slot] = s
+				}
 			}
 			g.rels = append(g.rels, gr)
 		}
@@ -270,6 +274,9 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 		preds = append(preds, m.Pattern.Preds...)
 		preds = append(preds, m.Where...)
 		g.hints = append(g.hints, m.Hints...)
+	}
+	for i := range g.rels {
+		g.dependsOn(i)
 	}
 	preds = append(preds, g.boundNodes()...)
 	for _, e := range p.conjuncts(preds) {
@@ -296,6 +303,27 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 	}
 	g.components()
 	return g
+}
+
+// dependsOn notes what the conditions inside relationship i read beside what they bind themselves.
+func (g *graph) dependsOn(i int) {
+	r := &g.rels[i]
+	reads := slotSet{}
+	for _, e := range r.Inner() {
+		reads.reads(e)
+	}
+	for x := range reads.all() {
+		if s, ok := g.bySlot[x]; ok {
+			r.need = r.need.or(s)
+			r.outer = r.outer || g.bound.touches(s)
+		} else if g.in.bound.has(x) {
+			r.outer = true
+		}
+	}
+	r.need.r &^= 1 << i
+	if r.Sel != nil {
+		r.need.n &^= 1<<r.l | 1<<r.r // judged when the path is there
+	}
 }
 
 // boundNodes makes the condition that a bound vertex which no relationship of the pattern touches is not null: (b) matches no null.
@@ -333,6 +361,16 @@ func (g *graph) components() {
 	}
 	for _, r := range g.rels {
 		comp[find(r.l)] = find(r.r)
+		for j := range g.nodes {
+			if r.need.n&(1<<j) != 0 {
+				comp[find(r.l)] = find(j)
+			}
+		}
+		for j := range g.rels {
+			if r.need.r&(1<<j) != 0 {
+				comp[find(r.l)] = find(g.rels[j].l)
+			}
+		}
 	}
 	// Bound elements are one component together.
 	first := -1
@@ -349,7 +387,7 @@ func (g *graph) components() {
 		}
 	}
 	for _, r := range g.rels {
-		if r.Bound {
+		if r.Bound || r.outer {
 			join(r.l)
 		}
 	}
@@ -526,7 +564,9 @@ func (g *graph) textual(s *state, goal set, comps []int, outer bool) *state {
 					}
 				}
 			}
-			break
+			if pick != nil {
+				break // else its conditions wait for something else
+			}
 		}
 		if pick == nil {
 			for i := range g.nodes {
@@ -535,6 +575,10 @@ func (g *graph) textual(s *state, goal set, comps []int, outer bool) *state {
 					break
 				}
 			}
+		}
+		if pick == nil {
+			r := g.rels[bits.TrailingZeros64(goal.r&^s.done.r)]
+			g.p.fail(dberr.Compile(dberr.FeatureNotSupported, "", r.Pos, r.End, "conditions inside variable-length relationships of one MATCH read each other's variables"))
 		}
 		s = pick
 	}
@@ -616,7 +660,7 @@ func (g *graph) joinMove(s *state, c int) *state {
 		}
 	}
 	for i := range g.rels {
-		if g.rels[i].comp == c && g.rels[i].Bound {
+		if g.rels[i].comp == c && (g.rels[i].Bound || g.rels[i].outer) {
 			return nil
 		}
 	}
@@ -942,6 +986,9 @@ func (p *planner) vertexLabels() []schema.Label {
 // relMoves lists the ways to solve a relationship at a state.
 func (g *graph) relMoves(s *state, i int) []*state {
 	r := &g.rels[i]
+	if !s.done.has(r.need) {
+		return nil
+	}
 	lb, rb := s.done.n&(1<<r.l) != 0, s.done.n&(1<<r.r) != 0
 	bit := set{n: 1<<r.l | 1<<r.r, r: 1 << i}
 	move := func(k stepKind, back bool, card, cost float64) *state {
@@ -950,11 +997,17 @@ func (g *graph) relMoves(s *state, i int) []*state {
 		return g.applied(n)
 	}
 	switch {
-	case r.Shortest != bind.NotShortest:
-		if !lb || !rb {
-			return nil
+	case r.Sel != nil && lb && rb:
+		return []*state{move(stepInto, false, s.card, s.card*costSearch)}
+	case r.Sel != nil:
+		var out []*state
+		for _, back := range []bool{false, true} {
+			if back && rb || !back && lb {
+				n := g.targets(r, back)
+				out = append(out, move(stepExpand, back, s.card*n, s.card*(costSearch+2*g.all(r)*costEdge)))
+			}
 		}
-		return []*state{move(stepInto, false, s.card, s.card*20000)}
+		return out
 	case r.Bound && !r.VarLen:
 		return []*state{move(stepEnds, false, s.card, s.card*costByID)}
 	}
@@ -1013,9 +1066,9 @@ func (g *graph) reach(s *state, r *grel, d float64, back bool) (ends, edges floa
 	if hi < 0 || hi > 15 {
 		hi = 15
 	}
-	var all float64
-	for _, t := range g.p.types(r.Types) {
-		all += g.p.cat.RelCount(t)
+	all := g.all(r)
+	if r.Iter != nil {
+		d = g.roundDegree(r, back)
 	}
 	n := g.targets(r, back)
 	level := 1.0
@@ -1037,9 +1090,40 @@ func (g *graph) reach(s *state, r *grel, d float64, back bool) (ends, edges floa
 	return max(ends, 1e-3), edges
 }
 
+// all is the number of relationships of the types of r.
+func (g *graph) all(r *grel) (n float64) {
+	for _, t := range g.p.types(r.Types) {
+		n += g.p.cat.RelCount(t)
+	}
+	return n
+}
+
+// roundDegree is the mean number of ways through one round of a quantified path pattern.
+func (g *graph) roundDegree(r *grel, back bool) float64 {
+	d := 1.0
+	for _, h := range r.Iter.Hops {
+		dir, one := h.Dir, 0.0
+		if back && dir != store.Both {
+			dir = 1 - dir
+		}
+		for _, t := range g.p.types(h.Types) {
+			if dir == store.Both {
+				one += g.p.cat.DegreeMean(schema.NoLabel, t, store.Out) + g.p.cat.DegreeMean(schema.NoLabel, t, store.In)
+			} else {
+				one += g.p.cat.DegreeMean(schema.NoLabel, t, dir)
+			}
+		}
+		d *= one
+	}
+	for _, e := range r.Iter.Preds {
+		d *= g.p.selectivity(e)
+	}
+	return d
+}
+
 // prunable reports whether a relationship may be walked for its distinct ends (rules C7), but for the use of its variables.
 func (g *graph) prunable(r *grel) bool {
-	if !g.dup || !r.VarLen || r.Min > 1 || r.Shortest != bind.NotShortest || r.Bound {
+	if !g.dup || !r.VarLen || r.Min > 1 || r.Sel != nil || r.Iter != nil || r.Bound {
 		return false
 	}
 	for i := range g.rels {
@@ -1505,7 +1589,7 @@ func (g *graph) idLeaf(s *state, e expr.Expr, slot Slot) *leaf {
 // relScanMove starts a component at a relationship.
 func (g *graph) relScanMove(s *state, i int) *state {
 	r := &g.rels[i]
-	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest || r.l == r.r {
+	if r.VarLen || r.Bound || r.l == r.r {
 		return nil
 	}
 	var rows float64
@@ -1524,7 +1608,7 @@ func (g *graph) relScanMove(s *state, i int) *state {
 // relSeekMoves finds a relationship by an index on its properties or by its id.
 func (g *graph) relSeekMoves(s *state, i int) []*state {
 	r := &g.rels[i]
-	if r.VarLen || r.Bound || r.Shortest != bind.NotShortest {
+	if r.VarLen || r.Bound {
 		return nil
 	}
 	el := element{slot: r.Var.Slot, need: set{r: 1 << i}}

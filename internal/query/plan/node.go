@@ -277,8 +277,33 @@ type VarExpand struct {
 	StepNode Slot
 	// BoundRels: the list of relationships is already bound in this slot; the only trail is exactly that list.
 	BoundRels Slot
+	// Iter, if not nil, is what is repeated Min to Max times in place of the single relationship that Types, Dir and the predicates tell of.
+	Iter *Iteration
 
 	prune bool // Mode may become Endpoints if nothing reads Rels
+}
+
+// Iteration is one round of a quantified path pattern, in the order in which it is walked: from First over Hops. The slots of its
+// vertices and relationships hold them while the predicates are evaluated, and nowhere else.
+type Iteration struct {
+	First  Slot
+	Hops   []Hop
+	Groups []Group
+}
+
+// Hop is one relationship of a round and the vertex that it leads to. Pred must hold; it reads input slots and those of the round up to here.
+type Hop struct {
+	Types     []string
+	Dir       store.Direction
+	Rel, Node Slot
+	Pred      expr.Expr // nil: none
+}
+
+// Group gets the list of one element of all rounds, in pattern order: of vertex At (0 is First), or (Rel) of the relationship of hop At.
+type Group struct {
+	Slot Slot // NoSlot: nothing reads it
+	Rel  bool
+	At   int
 }
 
 // ShortestPath finds one or all shortest trails between two bound vertices of Min (0 or 1) to Max relationships.
@@ -298,6 +323,55 @@ type ShortestPath struct {
 	StepRel  Slot
 	NodePred expr.Expr
 	StepNode Slot
+}
+
+// PathSearch finds, for every input row, paths of a pattern that begin at From; of those that lead to the same vertex it keeps some, the
+// shorter ones. With Into only those to To count. A path repeats no relationship and uses none found in Unique.
+type PathSearch struct {
+	Base
+	Child      Node
+	From       Slot
+	To, ToHint Slot // ToHint is NoSlot with Into
+	Into       bool
+	Segs       []PathSegment // in the order in which they are walked
+	// Reversed: the pattern names From at its right end. Rels, Path and Vars are in the pattern's order all the same.
+	Reversed bool
+	Kind     PathKind
+	Count    expr.Expr // nil: one
+	Rels     Slot      // list of all relationships, NoSlot if unused
+	Path     Slot      // NoSlot if unused
+	Vars     []PathVar
+	Unique   []Slot
+	// Whole must hold for a path to count; it reads input slots and what this operator binds.
+	Whole expr.Expr
+	// Shared: no condition reads a variable of the row but From, so that one search serves all rows with the same From.
+	Shared bool
+}
+
+// PathSegment is a part of the pattern of a PathSearch: a round, Min to Max times (Max −1: unbounded). Its Groups are not used.
+type PathSegment struct {
+	Iteration
+	Min, Max int
+	Gate     expr.Expr // must hold for the vertex in front of the segment, which stands in GateSlot; nil: none
+	GateSlot Slot
+}
+
+// PathKind says which paths to a vertex a PathSearch keeps.
+type PathKind uint8
+
+const (
+	PathsByLength  PathKind = iota // the Count shortest
+	GroupsByLength                 // all of the Count least lengths
+)
+
+// PathVar is a variable inside the pattern of a PathSearch. Seg counts segments in the pattern's order.
+type PathVar struct {
+	Slot Slot
+	Seg  int
+	Rel  bool
+	// One: the single vertex in front of the segment, or the first relationship of it; else the list of what stands at At in every round.
+	One bool
+	At  int // vertices from 0; relationships from 0
 }
 
 // PathPart is a vertex or what joins two vertices.
@@ -422,6 +496,10 @@ type TopN struct {
 	Skip  expr.Expr // nil: none
 	Limit expr.Expr
 	Part  []Slot
+	// Ties: Limit counts distinct keys, and all rows with one of them pass.
+	Ties bool
+	// Paths: Limit is the number behind a path selector, which must be positive.
+	Paths bool
 }
 
 // Skip drops the first Count rows. Count is evaluated once, without a row; it must be a non-negative integer (else InvalidArgumentType or
@@ -774,6 +852,7 @@ func (n *Expand) Children() []Node           { return kids(n.Child) }
 func (n *ProjectEndpoints) Children() []Node { return kids(n.Child) }
 func (n *VarExpand) Children() []Node        { return kids(n.Child) }
 func (n *ShortestPath) Children() []Node     { return kids(n.Child) }
+func (n *PathSearch) Children() []Node       { return kids(n.Child) }
 func (n *ProjectPath) Children() []Node      { return kids(n.Child) }
 func (n *Filter) Children() []Node           { return kids(n.Child) }
 func (n *Project) Children() []Node          { return kids(n.Child) }

@@ -86,7 +86,7 @@ func (n *nameCheck) query(q *bind.Query) {
 				for _, t := range r.Types {
 					n.relType(t, r.Pos, r.End)
 				}
-				n.exprs(r.StepPreds)
+				n.exprs(r.Inner())
 			}
 			n.exprs(c.Pattern.Preds)
 			n.exprs(c.Where)

@@ -144,6 +144,75 @@ func length(lo, hi int) string {
 	return fmt.Sprintf("*%d..%d", lo, hi)
 }
 
+// quantifier prints how often a round is walked.
+func quantifier(lo, hi int) string {
+	switch {
+	case hi < 0 && lo == 0:
+		return "*"
+	case hi < 0 && lo == 1:
+		return "+"
+	case hi < 0:
+		return fmt.Sprintf("{%d,}", lo)
+	case lo == hi:
+		return fmt.Sprintf("{%d}", lo)
+	}
+	return fmt.Sprintf("{%d,%d}", lo, hi)
+}
+
+// search prints a PathSearch with its segments as they are walked.
+func (p *printer) search(n *PathSearch) (string, string) {
+	name, d := "PathSearch", "SHORTEST 1 "
+	if n.Count != nil {
+		d = "SHORTEST " + text(n.Count) + " "
+	}
+	if n.Kind == GroupsByLength {
+		d += "GROUPS "
+	}
+	if n.Into {
+		name += "Into"
+	}
+	if s := p.name(n.Path); s != "" {
+		d += s + " = "
+	}
+	d += "(" + p.name(n.From) + ")"
+	for i := range n.Segs {
+		s := &n.Segs[i]
+		if i > 0 {
+			d += "("
+			if s.Gate != nil {
+				d += p.name(s.GateSlot) + " WHERE " + text(s.Gate)
+			}
+			d += ")"
+		}
+		d += p.round(&s.Iteration) + quantifier(s.Min, s.Max)
+	}
+	d += "(" + p.name(n.To) + ")"
+	if n.Whole != nil {
+		d += " WHERE " + text(n.Whole)
+	}
+	return name, d
+}
+
+// round prints one round of a quantified path pattern, in the order in which it is walked.
+func (p *printer) round(it *Iteration) string {
+	out, from, preds := "(", it.First, []string(nil)
+	for i, h := range it.Hops {
+		hop := p.pattern(from, h.Rel, h.Types, "", h.Dir, h.Node)
+		if i > 0 {
+			hop = hop[strings.IndexByte(hop, ')')+1:]
+		}
+		out += hop
+		if h.Pred != nil {
+			preds = append(preds, text(h.Pred))
+		}
+		from = h.Node
+	}
+	if len(preds) > 0 {
+		out += " WHERE " + strings.Join(preds, " AND ")
+	}
+	return out + ")"
+}
+
 func exprList(es []expr.Expr, sep string) string {
 	out := make([]string, len(es))
 	for i, e := range es {
@@ -298,8 +367,14 @@ func (p *printer) describe(n Node) (string, string) {
 		if n.Mode == Endpoints {
 			name = "PruningVarExpand"
 		}
+		if n.Iter != nil {
+			name = "RepeatTrail"
+		}
 		if n.Into {
 			name += "Into"
+		}
+		if n.Iter != nil {
+			return name, "(" + p.name(n.From) + ")" + p.round(n.Iter) + quantifier(n.Min, n.Max) + "(" + p.name(n.To) + ")"
 		}
 		rel := n.Rels
 		if n.BoundRels != NoSlot {
@@ -310,6 +385,8 @@ func (p *printer) describe(n Node) (string, string) {
 			d += " WHERE " + text(n.RelPred)
 		}
 		return name, d
+	case *PathSearch:
+		return p.search(n)
 	case *ShortestPath:
 		name := "ShortestPath"
 		if n.All {
@@ -358,6 +435,9 @@ func (p *printer) describe(n Node) (string, string) {
 		return "Sort", p.sortKeys(n.Keys)
 	case *TopN:
 		d := p.sortKeys(n.Keys) + " LIMIT " + text(n.Limit)
+		if n.Ties {
+			d += " GROUPS"
+		}
 		if n.Skip != nil {
 			d += " SKIP " + text(n.Skip)
 		}

@@ -52,9 +52,23 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 	case *VarExpand:
 		one(&n.RelPred, true)
 		one(&n.NodePred, true)
+		if n.Iter != nil {
+			for i := range n.Iter.Hops {
+				one(&n.Iter.Hops[i].Pred, true)
+			}
+		}
 	case *ShortestPath:
 		one(&n.RelPred, true)
 		one(&n.NodePred, true)
+	case *PathSearch:
+		for i := range n.Segs {
+			one(&n.Segs[i].Gate, true)
+			for j := range n.Segs[i].Hops {
+				one(&n.Segs[i].Hops[j].Pred, true)
+			}
+		}
+		one(&n.Count, true)
+		one(&n.Whole, true)
 	case *Filter:
 		list(n.Preds, false)
 	case *Project:
@@ -204,6 +218,8 @@ func setChild(n, c Node) {
 	case *VarExpand:
 		n.Child = c
 	case *ShortestPath:
+		n.Child = c
+	case *PathSearch:
 		n.Child = c
 	case *ProjectPath:
 		n.Child = c

@@ -197,6 +197,9 @@ func (g *Generator) labels() string {
 func (g *Generator) rel(name string, long bool) string {
 	t := g.one("", ":R", ":S", ":R|S")
 	if long {
+		if g.r.IntN(3) == 0 {
+			return fmt.Sprintf(g.one("-[%s%s]->", "<-[%s%s]-", "-[%s%s]-"), name, t) + g.one("{1,2}", "{0,1}", "{2}", "{,2}")
+		}
 		t += g.one("*1..2", "*0..1", "*2", "*1..3")
 	}
 	return fmt.Sprintf(g.one("-[%s%s]->", "<-[%s%s]-", "-[%s%s]-"), name, t)
@@ -318,6 +321,9 @@ func (g *Generator) read() (ordered bool) {
 		return g.union()
 	case 1, 2:
 		g.special()
+		return false
+	case 3, 4, 5:
+		g.paths()
 		return false
 	}
 	if g.r.IntN(5) == 0 {
