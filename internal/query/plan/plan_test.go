@@ -333,6 +333,15 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		if n.StepRel != NoSlot {
 			defs.add(q.Slots[n.StepRel].Hint)
 		}
+		if n.Iter != nil {
+			defs.add(n.Iter.slots()...)
+		}
+	case *PathSearch:
+		n.binds(&defs)
+		for i := range n.Segs {
+			defs.add(n.Segs[i].slots()...)
+			defs.add(n.Segs[i].GateSlot)
+		}
 	case *ShortestPath:
 		defs.add(n.StepRel, n.StepNode)
 		if n.StepRel != NoSlot {
@@ -352,6 +361,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		subplans(*e, func(_ *subplanT, p *Subplan) {
 			in := clone(have)
 			in.join(lambdas(*e))
+			in.join(defs)
 			if !checkSlots(t, q, p.Root, in).has(p.RowID) {
 				t.Errorf("P6: a sub-plan loses its row id")
 			}
