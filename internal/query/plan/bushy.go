@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"sort"
 
-	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 )
 
@@ -59,10 +58,10 @@ func (g *graph) ways(c int) map[set]*state {
 	return sub.best
 }
 
-// mayStandAlone: a relationship that is bound before, or a shortest path between ends found by others, has no way of its own.
+// mayStandAlone: a relationship that is bound before or has conditions on the rows from before, or a path with a selector, has no way of its own.
 func (g *graph) mayStandAlone(s set) bool {
 	for i := range g.rels {
-		if r := &g.rels[i]; s.r&(1<<i) != 0 && (r.Bound || r.Shortest != bind.NotShortest) {
+		if r := &g.rels[i]; s.r&(1<<i) != 0 && (r.Bound || r.outer || r.Sel != nil) {
 			return false
 		}
 	}
@@ -157,12 +156,12 @@ func (b *builder) beside(s, right *stream, sub *builder, n Node) *stream {
 	var preds []expr.Expr
 	for _, j := range sub.rels {
 		for _, i := range b.rels {
-			if q, r := &g.rels[i], &g.rels[j]; q.group == r.group && !q.Walk && !r.Walk && g.coincide(q.Types, r.Types) {
+			if q, r := &g.rels[i], &g.rels[j]; q.group == r.group && g.coincide(q.Types, r.Types) {
 				preds = append(preds, p.differ(q.Var, r.Var))
 			}
 		}
 		for _, q := range g.prior {
-			if r := &g.rels[j]; q.group == r.group && !q.walk && !r.Walk && g.coincide(q.types, r.Types) {
+			if r := &g.rels[j]; q.group == r.group && g.coincide(q.types, r.Types) {
 				if v := p.vars[q.slot]; v != nil {
 					preds = append(preds, p.differ(v, r.Var))
 				}
