@@ -487,7 +487,9 @@ func (b *binder) labelExpr(c ectx, x expr.Expr, l cypher.LabelExpr, rel bool) ex
 	}
 	switch l := l.(type) {
 	case *cypher.LabelName:
-		b.noDynamic(l)
+		if l.Dynamic != nil {
+			return b.dynamicLabel(c, x, l, hint)
+		}
 		return &expr.HasLabels{Base: at(l, expr.TBool), X: x, Labels: []string{l.Name}, Hint: hint}
 	case *cypher.LabelAny:
 		if rel || x.Type().Is(expr.TRel.Kinds) {
@@ -520,10 +522,44 @@ func (b *binder) labelExpr(c ectx, x expr.Expr, l cypher.LabelExpr, rel bool) ex
 	return nil
 }
 
-func (b *binder) noDynamic(l *cypher.LabelName) {
-	if l.Dynamic != nil {
-		b.fail(dberr.FeatureNotSupported, "", l, "dynamic labels and types are not supported yet")
+// dynamicLabel turns $(e), $all(e) and $any(e) into a condition over x. A name that is known now is like one that is written.
+func (b *binder) dynamicLabel(c ectx, x expr.Expr, l *cypher.LabelName, hint int) expr.Expr {
+	name := b.expr(c.value(), l.Dynamic)
+	if k, ok := name.(*expr.Const); ok && k.V.Kind() == value.String && k.V.Str() != "" {
+		return &expr.HasLabels{Base: at(l, expr.TBool), X: x, Labels: []string{k.V.Str()}, Hint: hint}
 	}
+	return b.call(l, "::hasLabels", x, b.call(l, "::names", name), &expr.Const{Base: at(l, notNull(expr.TBool)), V: value.NewBool(l.Any)})
+}
+
+// writtenNames splits names of labels to be written into those that are known and an expression for the others, nil if there are none.
+func (b *binder) writtenNames(c ectx, ls []*cypher.LabelName) ([]string, expr.Expr) {
+	var known []string
+	var computed []expr.Expr
+	for _, l := range ls {
+		switch {
+		case l.Dynamic == nil:
+			known = append(known, l.Name)
+		case l.Any:
+			b.fail(dberr.Syntax, "UnexpectedSyntax", l, "$any(…) cannot be used in %s; use $(…) or $all(…)", c.where)
+		default:
+			computed = append(computed, b.expr(c.value(), l.Dynamic))
+		}
+	}
+	if computed == nil {
+		return uniq(known), nil
+	}
+	return uniq(known), b.call(ls[0], "::names", computed...)
+}
+
+// writtenType is the type of a relationship to be made: a name, or an expression that gives one.
+func (b *binder) writtenType(c ectx, l *cypher.LabelName) (string, expr.Expr) {
+	switch {
+	case l.Dynamic == nil:
+		return l.Name, nil
+	case l.Any:
+		b.fail(dberr.Syntax, "UnexpectedSyntax", l, "$any(…) cannot be used in %s; use $(…)", c.where)
+	}
+	return "", b.call(l, "::type", b.expr(c.value(), l.Dynamic))
 }
 
 func labelNames(ts []cypher.LabelExpr) ([]string, bool) {

@@ -332,7 +332,8 @@ type CreateItem struct {
 	Var        *Var
 	Labels     []string
 	Type       string
-	Start, End *Var // in storage direction
+	Names      expr.Expr // a list of further labels, or of the one type, or nil
+	Start, End *Var      // in storage direction
 	Props      []Prop
 	Map        expr.Expr // instead of Props
 	Pos, Stop  int
@@ -364,7 +365,7 @@ type SetItem struct {
 	Var      *Var      // the entity, or nil: then Target
 	Target   expr.Expr // always set
 	Key      string
-	KeyExpr  expr.Expr
+	KeyExpr  expr.Expr // the key of SetDynamic; a list of further labels of AddLabels and RemoveLabels, or nil
 	Val      expr.Expr
 	Labels   []string
 	Pos, End int

@@ -286,7 +286,9 @@ func (p *patBinder) types(l cypher.LabelExpr) ([]string, bool) {
 	case nil:
 		return nil, false
 	case *cypher.LabelName:
-		p.b.noDynamic(l)
+		if l.Dynamic != nil {
+			return nil, true
+		}
 		return []string{l.Name}, false
 	case *cypher.LabelAny:
 		return nil, false

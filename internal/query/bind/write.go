@@ -88,7 +88,8 @@ func (k *creator) node(el *cypher.NodePattern, alone bool) *Var {
 			return v
 		}
 	}
-	it := CreateItem{Labels: k.labels(el.Labels), Pos: el.Pos(), Stop: el.End()}
+	it := CreateItem{Pos: el.Pos(), Stop: el.End()}
+	it.Labels, it.Names = k.labels(el.Labels)
 	it.Props, it.Map = k.props(el.Props)
 	// The variable is declared behind its own properties: they cannot read it.
 	if el.Var != nil {
@@ -118,11 +119,11 @@ func (k *creator) rel(el *cypher.RelPattern) *CreateItem {
 	if !ok {
 		b.fail(dberr.Syntax, "NoSingleRelationshipType", el, "exactly one relationship type must be given in %s", k.word)
 	}
-	b.noDynamic(name)
 	if el.Dir == cypher.Both && k.word == "CREATE" {
 		b.fail(dberr.Syntax, "RequiresDirectedRelationship", el, "a relationship needs a direction in %s", k.word)
 	}
-	it := &CreateItem{Rel: true, Type: name.Name, Pos: el.Pos(), Stop: el.End()}
+	it := &CreateItem{Rel: true, Pos: el.Pos(), Stop: el.End()}
+	it.Type, it.Names = b.writtenType(b.ectx(k.sc, k.word), name)
 	it.Props, it.Map = k.props(el.Props)
 	if el.Var != nil {
 		it.Var = b.newVar(el.Var.Name, RelVar, expr.TRel, el.Var.Pos())
@@ -135,21 +136,34 @@ func (k *creator) rel(el *cypher.RelPattern) *CreateItem {
 	return it
 }
 
-// labels reads the labels of a vertex to be made.
-func (k *creator) labels(l cypher.LabelExpr) []string {
+// labels reads the labels of a vertex to be made: the names that are known, and an expression for those that are computed.
+func (k *creator) labels(l cypher.LabelExpr) ([]string, expr.Expr) {
+	c := k.b.ectx(k.sc, k.word)
 	switch l := l.(type) {
 	case nil:
-		return nil
+		return nil, nil
 	case *cypher.LabelName:
-		k.b.noDynamic(l)
-		return []string{l.Name}
+		return k.b.writtenNames(c, []*cypher.LabelName{l})
 	case *cypher.LabelAnd:
-		if names, ok := labelNames(l.Terms); ok {
-			return uniq(names)
+		if names, ok := plainTerms(l.Terms); ok {
+			return k.b.writtenNames(c, names)
 		}
 	}
 	k.b.fail(dberr.Syntax, "UnexpectedSyntax", l, "%s takes labels joined by : or &", k.word)
-	return nil
+	return nil, nil
+}
+
+// plainTerms returns the terms of a conjunction if all are names.
+func plainTerms(ts []cypher.LabelExpr) ([]*cypher.LabelName, bool) {
+	out := make([]*cypher.LabelName, len(ts))
+	for i, t := range ts {
+		n, ok := t.(*cypher.LabelName)
+		if !ok {
+			return nil, false
+		}
+		out[i] = n
+	}
+	return out, true
 }
 
 func (k *creator) props(m cypher.Expr) ([]Prop, expr.Expr) {
@@ -263,7 +277,8 @@ func (p *part) merge(c *cypher.Merge) {
 			ni++
 			if isFresh[v] && !made[v] {
 				made[v] = true
-				it := CreateItem{Var: v, Labels: k.labels(el.Labels), Pos: el.Pos(), Stop: el.End()}
+				it := CreateItem{Var: v, Pos: el.Pos(), Stop: el.End()}
+				it.Labels, it.Names = k.labels(el.Labels)
 				it.Props, it.Map = k.props(el.Props)
 				out.Items = append(out.Items, it)
 			}
@@ -279,7 +294,8 @@ func (p *part) merge(c *cypher.Merge) {
 		case *cypher.RelPattern:
 			relPat = el
 			ri++
-			rel = &CreateItem{Rel: true, Var: vars[i], Type: el.Types.(*cypher.LabelName).Name, Pos: el.Pos(), Stop: el.End()}
+			rel = &CreateItem{Rel: true, Var: vars[i], Pos: el.Pos(), Stop: el.End()}
+			rel.Type, rel.Names = b.writtenType(b.ectx(k.sc, k.word), el.Types.(*cypher.LabelName))
 			rel.Props, rel.Map = k.props(el.Props)
 		}
 	}
@@ -339,7 +355,8 @@ func (b *binder) setItems(sc *scope, items []cypher.SetItem, word string) []SetI
 			}
 			out = append(out, s)
 		case *cypher.SetLabels:
-			s := SetItem{Kind: AddLabels, Pos: it.Pos(), End: it.End(), Labels: b.labelList(it.Labels)}
+			s := SetItem{Kind: AddLabels, Pos: it.Pos(), End: it.End()}
+			s.Labels, s.KeyExpr = b.writtenNames(b.ectx(sc, word), it.Labels)
 			b.entityTarget(sc, &s, it.Target, word)
 			if !s.Target.Type().May(expr.TNode.Kinds) {
 				b.fail(dberr.DatatypeMismatch, "InvalidArgumentType", it.Target, "labels can only be set on a Node, found %s", s.Target.Type())
@@ -348,15 +365,6 @@ func (b *binder) setItems(sc *scope, items []cypher.SetItem, word string) []SetI
 		}
 	}
 	return out
-}
-
-func (b *binder) labelList(ls []*cypher.LabelName) []string {
-	var out []string
-	for _, l := range ls {
-		b.noDynamic(l)
-		out = append(out, l.Name)
-	}
-	return uniq(out)
 }
 
 func (b *binder) removeItems(sc *scope, items []cypher.RemoveItem) []SetItem {
@@ -369,7 +377,8 @@ func (b *binder) removeItems(sc *scope, items []cypher.RemoveItem) []SetItem {
 			s.Pos, s.End = it.Pos(), it.End()
 			out = append(out, s)
 		case *cypher.RemoveLabels:
-			s := SetItem{Kind: RemoveLabels, Pos: it.Pos(), End: it.End(), Labels: b.labelList(it.Labels)}
+			s := SetItem{Kind: RemoveLabels, Pos: it.Pos(), End: it.End()}
+			s.Labels, s.KeyExpr = b.writtenNames(b.ectx(sc, "REMOVE"), it.Labels)
 			b.entityTarget(sc, &s, it.Target, "REMOVE")
 			if !s.Target.Type().May(expr.TNode.Kinds) {
 				b.fail(dberr.DatatypeMismatch, "InvalidArgumentType", it.Target, "labels can only be removed from a Node, found %s", s.Target.Type())

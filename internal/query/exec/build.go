@@ -541,6 +541,11 @@ func (x *run) merge(n *plan.Merge) (operator, error) {
 			return nil, err
 		}
 		o.locks = append(o.locks, p)
+		names, err := o.program(l.Names)
+		if err != nil {
+			return nil, err
+		}
+		o.names = append(o.names, names)
 	}
 	if err := o.w.init(&o.core, n.Create); err != nil {
 		return nil, err

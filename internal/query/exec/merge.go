@@ -22,6 +22,7 @@ type merge struct {
 	view   *freshView
 	check  []*expr.Program
 	locks  [][]*expr.Program
+	names  []*expr.Program // of the locks, nil where nothing is computed
 	w      creator
 	create setter
 	match  setter
@@ -171,8 +172,23 @@ func (o *merge) lockKeys() error {
 			}
 			h = mix(h)
 		}
-		if l.Type != "" {
+		if !l.Rel {
+			for _, n := range l.Labels {
+				text(n)
+			}
+		} else if l.Names == nil {
 			text(l.Type)
+		}
+		if p := o.names[k]; p != nil {
+			c, err := p.EvalRef(&o.env, &o.one.b, nil, &o.col[0])
+			if err != nil {
+				return err
+			}
+			for _, v := range c.Value(0).All() {
+				text(v.Str())
+			}
+		}
+		if l.Rel {
 			var ends [2]uint64
 			for i, s := range [2]plan.Slot{l.Start, l.End} {
 				if s != plan.NoSlot && o.one.b.Cols[s] != nil {
@@ -180,10 +196,6 @@ func (o *merge) lockKeys() error {
 				}
 			}
 			h = mix(h ^ mix(min(ends[0], ends[1])) ^ max(ends[0], ends[1]))
-		} else {
-			for _, n := range l.Labels {
-				text(n)
-			}
 		}
 		for i, p := range o.locks[k] {
 			c, err := p.EvalRef(&o.env, &o.one.b, nil, &o.col[0])

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
@@ -317,15 +319,41 @@ func (s *setter) label(it *setItem, b *expr.Batch, cid uint32) error {
 		}
 		it.ready = it.Kind == plan.AddLabels
 	}
-	if len(it.labels) == 0 {
+	if it.k == nil {
+		return s.setLabels(it, b, cid, it.sel, it.labels)
+	}
+	return sameNames(it.k, len(it.sel), func(from, to int) error {
+		labels, err := it.labels, error(nil)
+		names := it.k.Value(from)
+		if it.Kind == plan.AddLabels {
+			labels, err = x.ensureLabels(it.labels, names, schema.Vertex)
+		} else {
+			labels = slices.Clone(labels)
+			for _, v := range names.All() {
+				if id, ok := x.g.Label(s.c.env.View, v.Str(), schema.Vertex); ok {
+					labels = append(labels, id)
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return s.setLabels(it, b, cid, it.sel[from:to], labels)
+	})
+}
+
+// setLabels adds or removes labels of the nodes in some rows.
+func (s *setter) setLabels(it *setItem, b *expr.Batch, cid uint32, sel []uint16, labels []schema.LabelID) error {
+	if len(labels) == 0 {
 		return nil
 	}
+	x := s.c.x
 	it.ids, it.hints = it.ids[:0], it.hints[:0]
 	var hint []store.Hint
 	if it.Slot != plan.NoSlot {
 		hint = hints(b, it.Hint)
 	}
-	for _, r := range it.sel {
+	for _, r := range sel {
 		if it.t.Kinds[r] != value.Node {
 			return notEntity(it.t.Kinds[r])
 		}
@@ -336,15 +364,15 @@ func (s *setter) label(it *setItem, b *expr.Batch, cid uint32) error {
 		}
 		it.hints = append(it.hints, h)
 	}
-	add, remove := it.labels, []schema.LabelID(nil)
+	add, remove := labels, []schema.LabelID(nil)
 	if it.Kind == plan.RemoveLabels {
-		add, remove = nil, it.labels
+		add, remove = nil, labels
 	}
 	if err := x.g.SetLabels(x.ctx, cid, it.ids, it.hints, add, remove); err != nil {
 		return err
 	}
 	if hint != nil {
-		for k, r := range it.sel {
+		for k, r := range sel {
 			hint[r] = it.hints[k]
 		}
 	}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -180,6 +182,8 @@ type createItem struct {
 	*plan.CreateItem
 	progs  []*expr.Program
 	m      *expr.Program
+	names  *expr.Program // of further labels, or of the type
+	nameC  vec.Column
 	cols   []vec.Column
 	refs   []*vec.Column
 	keys   []schema.KeyID
@@ -207,6 +211,9 @@ func (w *creator) init(c *core, items []plan.CreateItem) error {
 		if it.m, err = c.program(items[i].Map); err != nil {
 			return err
 		}
+		if it.names, err = c.program(items[i].Names); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -223,7 +230,7 @@ func (w *creator) names(it *createItem) error {
 		it.labels = append(it.labels, id)
 		return err
 	}
-	if it.Rel {
+	if it.Rel && it.names == nil {
 		if err := add(it.Type, schema.Edge); err != nil {
 			return err
 		}
@@ -308,6 +315,10 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 			}
 		}
 	}
+	names, err := w.evalNames(r, it)
+	if err != nil {
+		return err
+	}
 	w.hits.Reset()
 	kind := value.Node
 	if it.Rel {
@@ -325,18 +336,25 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 				return dberr.New(dberr.EntityNotFound, "cannot create a relationship whose end is null").WithToken("NullEndpoint")
 			}
 		}
-		if err := x.g.CreateRels(x.ctx, cid, it.labels[0], start[:n], end[:n], w.props.list(), &w.hits); err != nil {
+		list := w.props.list()
+		err = w.runs(it, names, n, func(from, to int, labels []schema.LabelID) error {
+			return x.g.CreateRels(x.ctx, cid, labels[0], start[from:to], end[from:to], list[from:to], &w.hits)
+		})
+		if err != nil {
 			return err
 		}
 	} else {
 		list := w.props.list()
-		if w.ask {
-			var err error
-			if w.beaten, err = w.racer.AwaitUnique(x.ctx, it.labels, &list[0]); w.beaten || err != nil {
-				return err
+		err := w.runs(it, names, n, func(from, to int, labels []schema.LabelID) error {
+			if w.ask {
+				var err error
+				if w.beaten, err = w.racer.AwaitUnique(x.ctx, labels, &list[0]); w.beaten || err != nil {
+					return err
+				}
 			}
-		}
-		if err := x.g.CreateNodes(x.ctx, cid, it.labels, list, &w.hits); err != nil {
+			return x.g.CreateNodes(x.ctx, cid, labels, list[from:to], &w.hits)
+		})
+		if err != nil || w.beaten {
 			return err
 		}
 	}
@@ -345,6 +363,62 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 		r.hintCol(it.Hint, w.hits.Hint)
 	}
 	return nil
+}
+
+// evalNames evaluates the names of an item that are computed; nil if it has none.
+func (w *creator) evalNames(r *rows, it *createItem) (*vec.Column, error) {
+	if it.names == nil {
+		return nil, nil
+	}
+	return it.names.EvalRef(&w.c.env, &r.b, nil, &it.nameC)
+}
+
+// runs calls f for runs of rows that have the same labels or type, all n of them if no names are computed.
+func (w *creator) runs(it *createItem, names *vec.Column, n int, f func(from, to int, labels []schema.LabelID) error) error {
+	if names == nil {
+		return f(0, n, it.labels)
+	}
+	e := schema.Vertex
+	if it.Rel {
+		e = schema.Edge
+	}
+	return sameNames(names, n, func(from, to int) error {
+		labels, err := w.c.x.ensureLabels(it.labels, names.Value(from), e)
+		if err != nil {
+			return err
+		}
+		return f(from, to, labels)
+	})
+}
+
+// sameNames calls f for runs of rows of a column of lists that hold the same.
+func sameNames(names *vec.Column, n int, f func(from, to int) error) error {
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && bytes.Equal(names.Bytes(from), names.Bytes(to)) {
+			to++
+		}
+		if err := f(from, to); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// ensureLabels adds the labels that a list names to those that are known, each once, making them if need be.
+func (x *run) ensureLabels(known []schema.LabelID, names value.Value, e schema.Entity) ([]schema.LabelID, error) {
+	out := slices.Clone(known)
+	for _, v := range names.All() {
+		id, err := x.g.EnsureLabel(x.ctx, strings.Clone(v.Str()), e)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }
 
 // create makes entities for every input row.

@@ -436,7 +436,7 @@ func (a *access) expr(p *planner, e expr.Expr) {
 					continue
 				}
 				switch strings.ToLower(x.Def.Name) {
-				case "labels":
+				case "labels", "::haslabels":
 					a.labels = append(a.labels, namedFP{anyName, v, aNode})
 				case "keys", "properties":
 					a.props = append(a.props, namedFP{anyName, v, ent})
@@ -686,11 +686,19 @@ func (p *planner) createEffects(e *effects, items []bind.CreateItem, fresh []*bi
 				e.r.props = append(e.r.props, namedFP{anyName, v, ent})
 			}
 		}
+		e.r.expr(p, it.Names)
 		if !it.Rel {
 			e.w.nodes = append(e.w.nodes, scanFP{it.Labels})
+			if it.Names != nil { // whatever a later clause looks for
+				e.w.labels = append(e.w.labels, namedFP{anyName, unknownVar, aNode})
+			}
 			continue
 		}
-		e.w.rels = append(e.w.rels, relFP{[]string{it.Type}})
+		types := []string{it.Type}
+		if it.Names != nil {
+			types = nil
+		}
+		e.w.rels = append(e.w.rels, relFP{types})
 		for _, end := range []*bind.Var{it.Start, it.End} {
 			if !made[end] {
 				e.r.exists = append(e.r.exists, entFP{end.Root.Slot, aNode})
@@ -751,6 +759,9 @@ func (p *planner) setEffects(e *effects, items []bind.SetItem, merge bool) {
 		case bind.AddLabels, bind.RemoveLabels:
 			for _, l := range it.Labels {
 				e.w.labels = append(e.w.labels, namedFP{l, v, aNode})
+			}
+			if it.KeyExpr != nil {
+				e.w.labels = append(e.w.labels, namedFP{anyName, v, aNode})
 			}
 		}
 		e.w.rows = append(e.w.rows, entFP{v, ent})

@@ -629,9 +629,10 @@ type Prop struct {
 type CreateItem struct {
 	Rel        bool
 	Slot, Hint Slot
-	Labels     []string // of a vertex
-	Type       string   // of a relationship
-	Start, End Slot     // of a relationship, in storage direction
+	Labels     []string  // of a vertex
+	Type       string    // of a relationship
+	Names      expr.Expr // a list of further labels of the vertex, or of the one type of the relationship, or nil
+	Start, End Slot      // of a relationship, in storage direction
 	Props      []Prop
 	Map        expr.Expr // instead of Props: a map (or entity) with all properties, such as a parameter
 	// ReadsOwn: Props or Map read a property of an entity that an earlier item of this Create made; then rows go one by one, at base+Write+1.
@@ -670,8 +671,8 @@ const (
 	SetProp      SetKind = iota // Target.Key = Val (null removes)
 	SetMap                      // Target = Val: a map or an entity, replaces all
 	AddMap                      // Target += Val
-	AddLabels                   // Target:Labels
-	RemoveLabels                // REMOVE Target:Labels
+	AddLabels                   // Target:Labels, and those that KeyExp lists
+	RemoveLabels                // REMOVE Target:Labels, and those that KeyExp lists
 	SetDynamic                  // Target[KeyExpr] = Val
 )
 
@@ -711,8 +712,10 @@ type Delete struct {
 
 // MergeLock says what a MERGE locks before its probe (rules B14).
 type MergeLock struct {
-	Labels     []string // of a vertex; nil for a relationship
-	Type       string   // of a relationship between bound ends
+	Rel        bool
+	Labels     []string  // of a vertex; nil for a relationship
+	Type       string    // of a relationship between bound ends
+	Names      expr.Expr // as in CreateItem
 	Keys       []Prop
 	Start, End Slot // bound ends of a relationship, else NoSlot
 	Unique     bool // a unique constraint covers (one of Labels, one of Keys): the index judges, no hash lock is needed

@@ -275,12 +275,29 @@ func (p *printer) create(is []CreateItem) string {
 			m = " " + text(it.Map)
 		}
 		if it.Rel {
-			out = append(out, "("+p.name(it.Start)+")-["+p.name(it.Slot)+":"+ident(it.Type)+m+"]->("+p.name(it.End)+")")
+			typ := ":" + ident(it.Type)
+			if it.Names != nil {
+				typ = computed(it.Names)
+			}
+			out = append(out, "("+p.name(it.Start)+")-["+p.name(it.Slot)+typ+m+"]->("+p.name(it.End)+")")
 		} else {
-			out = append(out, "("+strings.TrimSpace(p.name(it.Slot)+labels(it.Labels, ":")+m)+")")
+			out = append(out, "("+strings.TrimSpace(p.name(it.Slot)+labels(it.Labels, ":")+computed(it.Names)+m)+")")
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// computed prints labels or a type whose names an expression gives.
+func computed(names expr.Expr) string {
+	f, ok := names.(*expr.Func)
+	if !ok {
+		return ""
+	}
+	out := ""
+	for _, a := range f.Args {
+		out += ":$(" + text(a) + ")"
+	}
+	return out
 }
 
 func (p *printer) sets(is []SetItem) string {
@@ -300,9 +317,9 @@ func (p *printer) sets(is []SetItem) string {
 		case AddMap:
 			out = append(out, t+" += "+text(it.Val))
 		case AddLabels:
-			out = append(out, t+labels(it.Labels, ":"))
+			out = append(out, t+labels(it.Labels, ":")+computed(it.KeyExp))
 		case RemoveLabels:
-			out = append(out, "remove "+t+labels(it.Labels, ":"))
+			out = append(out, "remove "+t+labels(it.Labels, ":")+computed(it.KeyExp))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -30,6 +30,7 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 				one(&is[i].Props[j].Val, o)
 			}
 			one(&is[i].Map, o)
+			one(&is[i].Names, o)
 		}
 	}
 	sets := func(is []SetItem, own bool) {
@@ -113,6 +114,7 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 			for j := range n.Locks[i].Keys {
 				one(&n.Locks[i].Keys[j].Val, true)
 			}
+			one(&n.Locks[i].Names, true)
 		}
 		create(n.Create, true)
 		for i := range n.NullCheck {

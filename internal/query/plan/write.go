@@ -26,6 +26,10 @@ func (p *planner) createItems(items []bind.CreateItem, fresh []*bind.Var) []Crea
 			ci.Props = append(ci.Props, Prop{Key: pr.Key, Val: p.expr(pr.Val)})
 			ci.ReadsOwn = ci.ReadsOwn || readsAny(pr.Val, mine)
 		}
+		if it.Names != nil {
+			ci.Names = p.expr(it.Names)
+			ci.ReadsOwn = ci.ReadsOwn || readsAny(it.Names, mine)
+		}
 		if it.Map != nil {
 			ci.Map = p.expr(it.Map)
 			ci.ReadsOwn = ci.ReadsOwn || readsAny(it.Map, mine)
@@ -78,6 +82,9 @@ func (p *planner) fuseCreates(c *bind.Create, rest []bind.Clause) (*bind.Create,
 // apart reports whether a CREATE looks for nothing in the graph and reads no value of what was made.
 func (p *planner) apart(c *bind.Create, made slotSet) bool {
 	for _, it := range c.Items {
+		if it.Names != nil && (hasSubplan(it.Names) || readsAny(it.Names, made)) {
+			return false
+		}
 		if it.Map != nil && (hasSubplan(it.Map) || readsAny(it.Map, made)) {
 			return false
 		}
@@ -323,7 +330,7 @@ func (p *planner) merge(s *stream, c *bind.Merge) *stream {
 		}
 	}
 	for _, it := range n.Create {
-		l := MergeLock{Labels: it.Labels, Type: it.Type, Keys: it.Props, Start: NoSlot, End: NoSlot}
+		l := MergeLock{Rel: it.Rel, Labels: it.Labels, Type: it.Type, Names: it.Names, Keys: it.Props, Start: NoSlot, End: NoSlot}
 		if it.Rel {
 			if fresh.has(it.Start) || fresh.has(it.End) {
 				continue // its ends are new as well, their locks cover it
