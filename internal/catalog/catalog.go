@@ -28,6 +28,7 @@ const (
 	fileIndexes
 	fileIndexHeaps
 	fileConstraints
+	fileStats
 	fileEnd
 )
 
@@ -46,7 +47,7 @@ type Catalog struct {
 	storage Storage
 	slog    *slog.Logger
 
-	graphs, labels, keys, sets, heapLabels, shown, indexes, indexHeaps, constraints *table
+	graphs, labels, keys, sets, heapLabels, shown, indexes, indexHeaps, constraints, statistics *table
 
 	graphIDs, indexIDs, rows, seqIDs *Sequence
 
@@ -56,6 +57,8 @@ type Catalog struct {
 	// ddl serialises changes of transactional objects, so that of two who want one name the second sees the first. It is the
 	// first of all locks and is not held while waiting for a transaction.
 	ddl sync.Mutex
+
+	stats sync.Mutex // held while statistics are replaced
 
 	mu     sync.RWMutex // guards the maps
 	byName map[string][]*Graph
@@ -94,7 +97,7 @@ func newCatalog(o Options) *Catalog {
 }
 
 func (c *Catalog) tables() []**table {
-	return []**table{&c.graphs, &c.labels, &c.keys, &c.sets, &c.heapLabels, &c.shown, &c.indexes, &c.indexHeaps, &c.constraints}
+	return []**table{&c.graphs, &c.labels, &c.keys, &c.sets, &c.heapLabels, &c.shown, &c.indexes, &c.indexHeaps, &c.constraints, &c.statistics}
 }
 
 // Create makes the catalog of a new database.
@@ -279,7 +282,7 @@ func (c *Catalog) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.constraints.scan(ctx, snap, func(tid page.TID, b []byte) error {
+	err = c.constraints.scan(ctx, snap, func(tid page.TID, b []byte) error {
 		var r constraintRow
 		if err := r.decode(b); err != nil {
 			return err
@@ -292,6 +295,10 @@ func (c *Catalog) load(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return c.loadStats(ctx, snap)
 }
 
 func (c *Catalog) newGraph(r graphRow) *Graph {
@@ -524,7 +531,20 @@ func (c *Catalog) Purge(ctx context.Context) error {
 			return err
 		}
 	}
-	err := c.indexes.scan(ctx, snap, func(tid page.TID, b []byte) error {
+	err := c.statistics.scan(ctx, snap, func(tid page.TID, b []byte) error {
+		var r statsRow
+		if err := r.decode(b); err != nil {
+			return err
+		}
+		if g := c.byID[r.graph]; g == nil || g.Label(r.label) == nil {
+			dead = append(dead, victim{c.statistics, tid})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.indexes.scan(ctx, snap, func(tid page.TID, b []byte) error {
 		var r indexRow
 		if err := r.decode(b); err != nil {
 			return err

@@ -30,6 +30,7 @@ func samples() []row {
 		&constraintRow{row: 10, graph: 2, entity: schema.Vertex, kind: schema.NotNull, label: 3, index: 0, keys: []schema.KeyID{5}, name: "c"},
 		&constraintRow{row: 11, graph: 2, entity: schema.Edge, kind: schema.PropertyType, label: 3, keys: []schema.KeyID{5}, name: "t",
 			typ: value.TypeSpec{Kinds: 1<<value.Null | 1<<value.Int, Lists: []value.TypeSpec{{Kinds: 1 << value.String}}}},
+		&statsRow{row: 11, graph: 2, label: 3, part: 1, data: "\x01abc"},
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package catalog knows what a database contains: graphs, labels, label sets, property keys, indexes, constraints, and
 // the relation files in which each of them lies.
 //
-// The truth is nine ordinary heaps with fixed relation files, each with one B-tree over its natural key, and one page array
+// The truth is ten ordinary heaps with fixed relation files, each with one B-tree over its natural key, and one page array
 // of sequences; all of it is versioned, logged and recovered like any other data. Beside it stands the relation cache: every
 // catalog row in memory, together with the opened heaps and trees, under the same stamps (xmin, cmin, xmax, cmax) as
 // its row on disk. A reader judges these stamps by its own snapshot, so a cached object appears and disappears for each
@@ -12,6 +12,9 @@
 // There are two sorts of objects. Graphs, indexes and constraints are transactional. Tokens (property keys, labels, label
 // sets, and the fact that heap H may hold label L) are made by system transactions that commit at once (rules B7): whoever
 // looks one up by name finds it, whichever transaction caused it. Only whether a label is *shown* is transactional.
+//
+// Statistics belong to nobody's transaction either: a system transaction replaces them, everybody plans with the newest at once, and
+// those that cannot be read are as if there were none.
 //
 // C1: token ids only grow and are never used again; a token is in the log before any record that uses it.
 // C2: the heaps that may hold a label only grow in number; a scan reads them after it took its snapshot.

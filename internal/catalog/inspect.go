@@ -31,6 +31,8 @@ func TableKey(heap page.RelFile, row []byte) ([]byte, error) {
 		r = new(indexHeapRow)
 	case fileConstraints:
 		r = new(constraintRow)
+	case fileStats:
+		r = new(statsRow)
 	default:
 		return nil, dberr.New(dberr.Internal, "file %d is no catalog table", heap)
 	}

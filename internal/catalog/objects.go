@@ -122,7 +122,8 @@ type Label struct {
 
 	filesGone atomic.Bool // its end drops its files
 
-	stats atomic.Pointer[stats.Label] // nil: never analysed
+	stats    atomic.Pointer[stats.Label] // nil: never analysed
+	statRows []page.TID                  // where they lie; guarded by Catalog.stats
 
 	shown atomic.Bool // somebody's use of it is committed, and every snapshot to come sees it
 	used  atomic.Bool // somebody's use of it is committed
@@ -438,6 +439,3 @@ func (ix *Index) File() page.RelFile { return ix.relfile }
 
 // FilesGone reports whether the label's relations are gone: it was dropped, for everybody, and nothing was left in its heap.
 func (l *Label) FilesGone() bool { return l.filesGone.Load() && l.Gone() }
-
-// Stats returns what the newest sample said about the label, nil if none was taken.
-func (l *Label) Stats() *stats.Label { return l.stats.Load() }

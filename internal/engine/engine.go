@@ -43,6 +43,9 @@ type Options struct {
 
 	LockTimeout time.Duration // of lock waits; zero means none
 
+	// AnalyzeInterval is how often statistics that are old are looked for; zero means 10 s, less that nobody does.
+	AnalyzeInterval time.Duration
+
 	// OnFatal is called once when a failing disk has stopped the database; it may end the process.
 	OnFatal func(error)
 	Logger  *slog.Logger

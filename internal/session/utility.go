@@ -188,8 +188,14 @@ func (u *utility) run(ctx context.Context, s *Session, args []value.Value) (rows
 		s.notice("WARNING", "0A000", "notifications are accepted and not delivered")
 		return nil, nil
 	case *sql.Vacuum:
+		if b.OnlyAnalyze {
+			return nil, s.analyze(ctx, b.Tables)
+		}
 		if s.block {
 			return nil, dberr.New(dberr.ActiveTransaction, "VACUUM cannot run inside a transaction block")
+		}
+		if b.Analyze {
+			return nil, s.analyze(ctx, b.Tables)
 		}
 		return nil, nil
 	case *sql.Prepare:

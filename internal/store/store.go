@@ -373,6 +373,13 @@ type Writer interface {
 	LockKeys(ctx context.Context, hashes []uint64) error
 }
 
+// Analyzer is what a Graph offers that keeps statistics. Analyze looks at a sample of the label's vertices or the type's relationships
+// as v sees them, and keeps what it learns for everybody at once, whatever becomes of the transaction. It costs at most a bounded number of
+// pages and probes, and may be cancelled.
+type Analyzer interface {
+	Analyze(ctx context.Context, v View, l schema.LabelID) error
+}
+
 // SchemaCounter is a transaction that counts changes of the catalog. SchemaChanges returns those since the last call.
 type SchemaCounter interface{ SchemaChanges() Counters }
 

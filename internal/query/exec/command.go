@@ -369,6 +369,8 @@ var builtins = []Procedure{
 			return yield(value.NewString("Hedgerow"), texts([]string{"5.0.0"}), value.NewString("community"))
 		},
 	},
+	analyzeProcedure,
+	statisticsProcedure,
 }
 
 func labels(env *expr.Env, e schema.Entity, yield func(...value.Value) error) error {

@@ -359,6 +359,9 @@ type deltas struct {
 	list   []delta
 	buf    []byte
 	joined bool
+
+	changed *changes
+	touched []touched // whatever becomes of subtransactions: it decides nothing but when to analyse
 }
 
 // delta is what commands lo … hi of a subtransaction changed.
@@ -371,11 +374,15 @@ type delta struct {
 // maxDeltas is how many commands are kept apart; then neighbours are put together, and a count that would have to part them is a scan.
 const maxDeltas = 64
 
-func (d *deltas) add(cid uint32, k countKey, v int64) {
+func (d *deltas) join() {
 	if !d.joined {
 		d.tx.Join(d)
 		d.joined = true
 	}
+}
+
+func (d *deltas) add(cid uint32, k countKey, v int64) {
+	d.join()
 	addTo(d.at(d.tx.Sub(), cid).n, k, v)
 }
 
@@ -466,6 +473,9 @@ func (d *deltas) Publish(csn page.LSN) {
 		d.c.undo.push(csn, changes)
 	}
 	d.c.mu.Unlock()
+	if len(d.touched) > 0 {
+		d.changed.add(d.touched)
+	}
 	sched.Point("counts.published")
 }
 

@@ -41,6 +41,7 @@ type Store struct {
 	open     atomic.Int64 // transactions that have not ended
 	shut     atomic.Bool
 	distinct distincts
+	changed  changes
 }
 
 // distincts remembers estimates until the label has grown or shrunk by half.
@@ -119,7 +120,7 @@ func (s *Store) Begin(ctx context.Context, o store.TxOptions) (store.Tx, error) 
 	}
 	t := &tx{s: s, locks: map[uint64]uint16{}}
 	t.t = s.m.Begin(txn.TxOptions{Isolation: txn.Isolation(o.Isolation), ReadOnly: o.ReadOnly, Async: o.Async, Crit: &t.crit})
-	t.deltas = deltas{c: s.counts, tx: t.t}
+	t.deltas = deltas{c: s.counts, tx: t.t, changed: &s.changed}
 	s.open.Add(1)
 	return t, nil
 }

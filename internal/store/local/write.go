@@ -296,6 +296,7 @@ func (g *graphView) createNodes(ctx context.Context, cid uint32, labels []schema
 		out.Hint = append(out.Hint, store.Hint(tid))
 	}
 	t.deltas.add(cid, nodeKey(g.g.ID, home.ID, set.ID), int64(len(props)))
+	t.deltas.touch(home, len(props))
 	g.s.counters.NodesCreated += int64(len(props))
 	g.s.counters.LabelsAdded += int64(len(props) * len(set.Labels))
 	g.s.counters.PropsSet += w.m.set
@@ -479,6 +480,7 @@ func (g *graphView) createRels(ctx context.Context, cid uint32, typ schema.Label
 		out.Hint = append(out.Hint, store.Hint(tid))
 		g.countRel(cid, typ, start[i], end[i], 1)
 	}
+	t.deltas.touch(home, len(start))
 	g.s.counters.RelsCreated += int64(len(start))
 	g.s.counters.PropsSet += w.m.set
 	w.m.set = 0
@@ -710,6 +712,7 @@ func (g *graphView) change(ctx context.Context, cid uint32, e schema.Entity, id 
 				}
 			}
 		}
+		t.deltas.touch(home, 1)
 		if set != newSet {
 			t.deltas.add(cid, nodeKey(g.g.ID, home.ID, set.ID), -1)
 			t.deltas.add(cid, nodeKey(g.g.ID, home.ID, newSet.ID), 1)
@@ -897,6 +900,7 @@ func (g *graphView) remove(ctx context.Context, snap *txn.Snapshot, cid uint32, 
 		if err := g.dropOut(ctx, cid, e); err != nil {
 			return false, err
 		}
+		t.deltas.touch(home, 1)
 		if e == schema.Vertex {
 			g.s.counters.NodesDeleted++
 			t.deltas.add(cid, nodeKey(g.g.ID, home.ID, rowSet(w.old)), -1)
