@@ -492,7 +492,7 @@ func TestDropLabelAndGraph(t *testing.T) { // D1
 	c.rollback()
 	update(t, db, func(c *client) { c.begin(); c.scan(c.after(), "") })
 	update(t, db, func(c *client) { c.must(c.tx.DropGraph(bg, "graph", true)) })
-	if n := files(); n != 18 {
+	if n := files(); n != 20 {
 		t.Errorf("%d files are left", n)
 	}
 	clean(t, db)
