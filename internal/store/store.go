@@ -13,6 +13,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -257,6 +258,12 @@ const (
 	In
 	Both // a loop is found once
 )
+
+// StaleIndex is the cause of Seek's error for an index that the snapshot cannot use: it was dropped, or made, by another transaction after
+// the plan was made. A plan without it gives the same answer.
+type StaleIndex struct{ Index schema.IndexID }
+
+func (e *StaleIndex) Error() string { return fmt.Sprintf("index %d cannot be used", e.Index) }
 
 // Bound is one end of a range. Missing means open.
 type Bound struct {

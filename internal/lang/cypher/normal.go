@@ -42,6 +42,8 @@ type Normalizer struct {
 	Lifted []Literal // literals taken out, in the order of the text
 	Kept   []Span    // parts of the text that stand in the key as written, as they name columns
 	Params int       // parameters that Lifted needs
+	// Command: Run reported false because the text is a command on the schema or a SHOW.
+	Command bool
 
 	text    string
 	dialect Dialect
@@ -67,7 +69,11 @@ func (n *Normalizer) Run(text string, dialect Dialect) bool {
 	n.text, n.dialect = text, dialect
 	n.Key, n.Lifted, n.Kept, n.Params = n.Key[:0], n.Lifted[:0], n.Kept[:0], 0
 	n.elems, n.frames, n.full = n.elems[:0], append(n.frames[:0], normalFrame{}), false
-	if !n.lex() || !n.isQuery() {
+	n.Command = false
+	if !n.lex() {
+		return false
+	}
+	if n.Command = !n.isQuery(); n.Command {
 		return false
 	}
 	n.i = 0

@@ -140,7 +140,7 @@ type Entry struct {
 	key      key
 	lifted   bool // literals are parameters
 	variants atomic.Pointer[[]*Variant]
-	info     atomic.Pointer[Info]
+	query    atomic.Pointer[plan.Query]
 	busy     atomic.Bool // a plan is being made in the background
 	unfit    atomic.Bool // the form is not to be used: its literals are more than values
 
@@ -153,17 +153,8 @@ type Entry struct {
 	gone       bool
 }
 
-// Info is what is the same for all plans of a form.
-type Info struct {
-	Columns  []string
-	Params   []string // parameters of the text, behind those of literals
-	Graph    string   // of USE
-	ReadOnly bool
-	Schema   bool
-}
-
-// Info returns what is known of the statement; nil before its first plan.
-func (e *Entry) Info() *Info { return e.info.Load() }
+// Query returns a plan of the form for what is the same in all of them: columns, parameters, kind of statement. It is nil before the first.
+func (e *Entry) Query() *plan.Query { return e.query.Load() }
 
 // Lifted reports whether the literals of the text are parameters of its plans.
 func (e *Entry) Lifted() bool { return e.lifted }
@@ -189,6 +180,10 @@ func (c *Cache) Form(env *Env, text string) (*Text, error) {
 	n := normalizers.Get().(*cypher.Normalizer)
 	defer normalizers.Put(n)
 	if len(t.Body) > maxText || !n.Run(t.Body, env.dialect()) {
+		if n.Command {
+			t.Entry = &Entry{gone: true}
+			return t, nil
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.exact(t)
@@ -210,6 +205,12 @@ func (c *Cache) Form(env *Env, text string) (*Text, error) {
 	}
 	c.know(t)
 	return t, nil
+}
+
+// Plain is a text that no cache knows.
+func Plain(env *Env, text string) (*Text, error) {
+	t := &Text{Env: *env, Text: text, Body: text, Entry: &Entry{gone: true}}
+	return t, t.prefix()
 }
 
 // Exact enters a text whose form is of no use.
@@ -240,7 +241,7 @@ func (c *Cache) enter(k key, lifted bool) *Entry {
 	c.stats.misses.Add(1)
 	e := &Entry{key: k, lifted: lifted, gone: len(k.form) > maxText}
 	if e.gone {
-		return e // serves this once
+		return e // serves this text alone
 	}
 	c.entries[k] = e
 	e.prev, e.next = &c.lru, c.lru.next

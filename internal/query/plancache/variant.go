@@ -46,7 +46,7 @@ type Request struct {
 	View    store.View
 	Version uint64
 	Procs   bind.Procs
-	// Params are values in the order of Info.Params, nil if they are not known yet.
+	// Params are values in the order of plan.Query.Params, nil if they are not known yet.
 	Params []value.Value
 	// Without are indexes that the plan must not use.
 	Without map[schema.IndexID]bool
@@ -54,16 +54,26 @@ type Request struct {
 	Reference bool
 }
 
-// Make parses, binds and plans a text. The error has places in Text.Body. It is bind.ErrNotLifted if the form does not fit the text.
+// Make parses, binds and plans a text. The error has places in Text.Body. It satisfies [NotLifted] if the form does not fit the text.
 func (c *Cache) Make(r Request) (*Variant, error) {
 	c.stats.plans.Add(1)
+	v, err := compile(r)
+	if err != nil {
+		return nil, err
+	}
+	v.made = c.opt.Now()
+	return v, nil
+}
+
+// compile is Make without a cache.
+func compile(r Request) (*Variant, error) {
 	t := r.Text
 	st, err := cypher.Parse(t.Body, cypher.Options{Dialect: t.dialect()})
 	if err != nil {
 		return nil, err
 	}
 	o := bind.Options{AGE: t.AGE, Procs: r.Procs}
-	if t.Entry != nil && t.Entry.lifted {
+	if t.Entry.lifted {
 		n := normalizers.Get().(*cypher.Normalizer)
 		defer normalizers.Put(n)
 		if !n.Run(t.Body, t.dialect()) {
@@ -79,7 +89,7 @@ func (c *Cache) Make(r Request) (*Variant, error) {
 		}
 		return nil, err
 	}
-	v := &Variant{Body: t.Body, Version: r.Version, made: c.opt.Now()}
+	v := &Variant{Body: t.Body, Version: r.Version}
 	w := &watched{Catalog: r.Catalog, without: r.Without, seen: map[count]bool{}}
 	po := plan.Options{View: r.View, Reference: r.Reference}
 	if !r.Reference && !t.Entry.full(r.Version) {
@@ -110,9 +120,7 @@ func (c *Cache) Make(r Request) (*Variant, error) {
 		return nil, err
 	}
 	v.Prep, v.counts = exec.Prepare(q), w.counts
-	if t.Entry != nil && t.Entry.info.Load() == nil {
-		t.Entry.info.Store(&Info{Columns: q.Columns, Params: q.Params, Graph: q.Graph, ReadOnly: q.ReadOnly, Schema: q.Schema})
-	}
+	t.Entry.query.Store(q)
 	return v, nil
 }
 
@@ -219,9 +227,6 @@ func (e *Entry) Any(version uint64) *Variant {
 
 // full reports whether a form has as many plans as it may have: the next one is made for no values in particular.
 func (e *Entry) full(version uint64) bool {
-	if e == nil {
-		return false
-	}
 	list, n := e.variants.Load(), 0
 	if list != nil {
 		for _, v := range *list {
@@ -233,8 +238,11 @@ func (e *Entry) full(version uint64) bool {
 	return n >= MaxVariants
 }
 
-// Add enters a plan. Plans for older versions of the catalog go, as does one for the same classes, and beyond MaxVariants the one used least.
-func (c *Cache) Add(e *Entry, v *Variant) {
+// Compile is [Cache.Make] for a text that is not to be kept.
+func Compile(r Request) (*Variant, error) { return compile(r) }
+
+// Add enters a plan, in place of another one if replaces is not nil. Plans for older versions of the catalog go, as does one for the same classes, and beyond MaxVariants the one used least.
+func (c *Cache) Add(e *Entry, v, replaces *Variant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var kept []*Variant
@@ -244,7 +252,7 @@ func (c *Cache) Add(e *Entry, v *Variant) {
 			switch {
 			case old.Version > v.Version:
 				return // somebody knows better
-			case old.Version < v.Version || old.open || old.sameClasses(v):
+			case old.Version < v.Version || old.open || old == replaces || old.sameClasses(v):
 				freed += old.bytes()
 			default:
 				kept = append(kept, old)

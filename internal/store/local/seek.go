@@ -91,7 +91,7 @@ func (h *hitCursor) Close() {
 func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows int) (store.HitCursor, error) {
 	ix := g.g.Index(s.Index)
 	if ix == nil || len(s.Eq) > len(ix.Keys) { // dropped since the plan was made: made again, it will not ask
-		return nil, dberr.New(dberr.SerializationFailure, "index %d was dropped by another transaction", s.Index)
+		return nil, dberr.Wrap(dberr.SerializationFailure, &store.StaleIndex{Index: s.Index}, "index %d was dropped by another transaction", s.Index)
 	}
 	// Ordinals are read after the locks on their heaps are granted, again if there are more by then (rules B4).
 	for n := -1; n != len(ix.Heaps()); {
@@ -105,7 +105,7 @@ func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows i
 		}
 	}
 	if !ix.Live(g.s.tx.t) || !ix.Usable(snapOf(v), v.CID) {
-		return nil, dberr.New(dberr.SerializationFailure, "index %q was made or dropped by another transaction", ix.Name)
+		return nil, dberr.Wrap(dberr.SerializationFailure, &store.StaleIndex{Index: s.Index}, "index %q was made or dropped by another transaction", ix.Name)
 	}
 	long, err := ix.Tree.HasLong(ctx)
 	if err != nil {

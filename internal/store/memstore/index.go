@@ -301,7 +301,7 @@ func (h *handle) Seek(_ context.Context, v store.View, s store.Seek, rows int) (
 	defer h.g.db.mu.RUnlock()
 	i := slices.IndexFunc(h.g.indexes, func(ix *index) bool { return ix.ID == s.Index })
 	if i < 0 {
-		return nil, dberr.New(dberr.UndefinedObject, "index %d does not exist", s.Index)
+		return nil, dberr.Wrap(dberr.SerializationFailure, &store.StaleIndex{Index: s.Index}, "index %d was dropped", s.Index)
 	}
 	ix := h.g.indexes[i]
 	out := &seek{}
