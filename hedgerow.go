@@ -66,6 +66,7 @@ func (db *DB) Close() error {
 		return nil
 	}
 	db.db.CancelAll()
+	db.db.Close()
 	return publicError(db.eng.Close(context.Background()), "")
 }
 

@@ -219,6 +219,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	doors.Go(func() { pg.Shutdown(wait) })
 	doors.Go(func() { neo.Shutdown(wait) })
 	doors.Wait()
+	db.Close()
 	if cerr := eng.Close(context.Background()); err == nil {
 		err = cerr
 	}

@@ -551,7 +551,7 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 			if s.readOnly() {
 				return value.Value{}, dberr.New(dberr.ReadOnlyTransaction, "cannot execute %s() in a read-only transaction", name)
 			}
-			s.ddl = true
+			s.changesCatalog()
 			return text(""), f(ctx, tx, a)
 		}}
 	}

@@ -3,38 +3,19 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
-	"github.com/hedgerowdb/hedgerow/internal/lang/cypher"
-	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
+	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
-
-// planKey finds a plan. Two statements with one key have the same plan for as long as the catalog does not change.
-type planKey struct {
-	text, graph string
-	flags       uint8
-}
-
-const (
-	flagAGE uint8 = 1 << iota
-	flagReference
-)
-
-// compiled is a plan ready to run. It is immutable and shared by sessions.
-type compiled struct {
-	prep    *exec.Prepared
-	version uint64 // of the catalog that it was made for
-	numbers bool   // parameters are $1 … $n
-}
-
-func (c *compiled) query() *plan.Query { return c.prep.Query }
 
 // looking is a short look at a graph.
 type looking struct {
@@ -59,6 +40,9 @@ func (s *Session) look(ctx context.Context, f func(*looking) error) error {
 // openGraph begins a statement and opens a graph in it. The default graph is made when it is missing (rules D2).
 func (s *Session) openGraph(ctx context.Context, tx store.Tx, name string) (store.Stmt, store.Graph, error) {
 	for made := false; ; made = true {
+		if s.isolation == store.ReadCommitted || !s.used {
+			s.version = s.db.store.CatalogVersion() // before the snapshot is taken
+		}
 		stmt, err := tx.Begin(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -110,59 +94,12 @@ func (db *Database) Ping(ctx context.Context) error {
 	return tx.Rollback()
 }
 
-// compile returns the plan of a Cypher text on a graph that is open.
-func (s *Session) compile(ctx context.Context, text string, g store.Graph, stmt store.Stmt, age bool) (*compiled, error) {
-	key := planKey{text: text, graph: g.Name()}
-	if age {
-		key.flags |= flagAGE
-	}
-	reference := s.boolSetting("hedgerow.reference")
-	if reference {
-		key.flags |= flagReference
-	}
-	version := s.db.store.CatalogVersion()
-	if c, ok := s.db.plans.GetIfPresent(key); ok && c.version == version && !reference {
-		return c, nil
-	}
-	dialect := cypher.Cypher
-	if age {
-		dialect = cypher.AGE
-	}
-	st, err := cypher.Parse(text, cypher.Options{Dialect: dialect})
-	if err != nil {
-		return nil, err
-	}
-	bound, err := bind.Bind(st, bind.Options{AGE: age, Procs: exec.Signatures{Procedures: exec.Builtins}})
-	if err != nil {
-		return nil, err
-	}
-	q, err := plan.Make(bound, g, plan.Options{View: stmt.View(0), Reference: reference})
-	if err != nil {
-		return nil, err
-	}
-	c := &compiled{prep: exec.Prepare(q), version: version}
-	for _, name := range q.Params {
-		if _, err := strconv.Atoi(name); err == nil {
-			c.numbers = true
-		}
-	}
-	// A plan that was made while this transaction had changed the catalog itself may name what others do not see: it is not shared.
-	if !q.Schema && !reference && q.Explain == plan.NoExplain && exec.Lasting(q) && !s.changedCatalog() {
-		s.db.plans.Set(key, c)
-	}
-	return c, nil
-}
-
-// changedCatalog reports whether the open transaction has changed the catalog.
-func (s *Session) changedCatalog() bool { return s.ddl }
-
 // cypherCommand runs a bare Cypher statement.
 type cypherCommand struct {
 	text    string
-	graph   string // graph that it was prepared on; "" for the session's
-	names   []string
-	args    []string // parameter names in the order of the arguments
-	query   *plan.Query
+	found   *plancache.Text // what the text was found as
+	args    []string        // parameter names in the order of the arguments
+	query   *plan.Query     // of any plan of it
 	explain plan.ExplainMode
 }
 
@@ -172,18 +109,11 @@ func (s *Session) prepareCypher(ctx context.Context, text string, types []*sqlty
 		return nil, err
 	}
 	c := &cypherCommand{text: text}
-	var q *plan.Query
-	err := s.look(ctx, func(l *looking) error {
-		comp, err := s.compile(ctx, text, l.graph, l.stmt, false)
-		if err != nil {
-			return err
-		}
-		q = comp.query()
-		return nil
-	})
+	t, q, err := s.describe(ctx, text, s.raw(settings["hedgerow.graph"]), false)
 	if err != nil {
 		return nil, err
 	}
+	c.found = t
 	c.query, c.explain = q, q.Explain
 	p := &Prepared{Text: text, command: c}
 	if p.params, c.args, err = parameters(q.Params, types); err != nil {
@@ -261,27 +191,46 @@ func (c *cypherCommand) tag(n int64) string {
 }
 
 func (c *cypherCommand) run(ctx context.Context, s *Session, args []value.Value) (rows, error) {
-	byName := make(map[string]value.Value, len(args))
-	for i, name := range c.args {
-		byName[name] = args[i]
+	t, err := s.textOf(s.envOf(s.raw(settings["hedgerow.graph"]), false), c.text, c.found)
+	if err != nil {
+		return nil, err
 	}
-	return s.runCypher(ctx, c.text, s.raw(settings["hedgerow.graph"]), byName, false)
+	params := c.params(args)
+	if c.explain == plan.Explain && !slices.ContainsFunc(params, func(v value.Value) bool { return !v.IsNull() }) {
+		params = nil // parameters need not be given to see the plan
+	}
+	return s.runCypher(ctx, t, params)
 }
 
-// runCypher executes a Cypher text on a graph and returns its rows.
-func (s *Session) runCypher(ctx context.Context, text, graph string, params map[string]value.Value, age bool) (rows, error) {
+// params brings arguments into the order of the plan's parameters.
+func (c *cypherCommand) params(args []value.Value) []value.Value {
+	names := c.query.Params
+	if slices.Equal(names, c.args) {
+		return args
+	}
+	out := make([]value.Value, len(names))
+	for i, name := range names {
+		if k := slices.Index(c.args, name); k >= 0 && k < len(args) {
+			out[i] = args[k]
+		}
+	}
+	return out
+}
+
+// runCypher executes a Cypher text and returns its rows. params are in the order of the plan.
+func (s *Session) runCypher(ctx context.Context, t *plancache.Text, params []value.Value) (rows, error) {
 	tx, err := s.need(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stmt, g, err := s.openGraph(ctx, tx, graph)
+	stmt, g, err := s.openGraph(ctx, tx, t.Graph)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.execute(ctx, tx, stmt, g, text, params, age)
+	r, err := s.execute(ctx, tx, stmt, g, t, params)
 	if err == errReadCommitted {
 		stmt.Close()
-		return s.runReadCommitted(ctx, text, graph, params, age)
+		return s.runReadCommitted(ctx, t, params)
 	}
 	if err != nil {
 		stmt.Close()
@@ -290,71 +239,134 @@ func (s *Session) runCypher(ctx context.Context, text, graph string, params map[
 	return r, nil
 }
 
-func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, text string, params map[string]value.Value, age bool) (*cypherRows, error) {
-	comp, err := s.compile(ctx, text, g, stmt, age)
+// maxReplans bounds how often one statement is planned again because an index of its plan is gone.
+const maxReplans = 5
+
+// execute runs a text in a statement that is open. A plan that relies on an index which the statement's snapshot cannot use is replaced, as long as
+// nothing was written and no row was handed out.
+func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, t *plancache.Text, params []value.Value) (*cypherRows, error) {
+	if q := t.Entry.Query(); q != nil && q.Graph != "" && q.Graph != t.Graph {
+		return s.inGraph(ctx, tx, stmt, q.Graph, t, params)
+	}
+	var without map[schema.IndexID]bool
+	for {
+		p, err := s.planOf(t, g, stmt, params, without)
+		if err != nil {
+			return nil, err
+		}
+		if p.q.Graph != "" && p.q.Graph != g.Name() {
+			return s.inGraph(ctx, tx, stmt, p.q.Graph, t, params)
+		}
+		r, err := s.begin(ctx, tx, stmt, g, p)
+		if err == nil {
+			r.again = func(err error) (*planned, *exec.Cursor, error) {
+				return s.again(ctx, tx, stmt, g, t, params, &without, err)
+			}
+			return r, nil
+		}
+		if !retryable(stmt, err, &without) {
+			return nil, p.text.Place(err, p.v)
+		}
+	}
+}
+
+// inGraph executes a text that names its graph.
+func (s *Session) inGraph(ctx context.Context, tx store.Tx, stmt store.Stmt, name string, t *plancache.Text, params []value.Value) (*cypherRows, error) {
+	g, err := stmt.Graph(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	q := comp.query()
-	if q.Graph != "" && q.Graph != g.Name() {
-		if g, err = stmt.Graph(ctx, q.Graph); err != nil {
-			return nil, err
-		}
-		if comp, err = s.compile(ctx, text, g, stmt, age); err != nil {
-			return nil, err
-		}
-		q = comp.query()
+	env := t.Env
+	env.Graph = name
+	if t, err = s.textOf(env, t.Text, nil); err != nil {
+		return nil, err
 	}
-	for _, n := range q.Notices {
-		s.Notify(Notice{Severity: "NOTICE", Code: "00000", Name: n.Code, Message: n.Message, Hint: n.Hint, Pos: n.Pos, End: n.End})
+	return s.execute(ctx, tx, stmt, g, t, params)
+}
+
+// retryable reports whether a statement that ended with err may begin again with another plan, and notes which index that must not use.
+func retryable(stmt store.Stmt, err error, without *map[schema.IndexID]bool) bool {
+	ix, ok := staleIndex(err)
+	if !ok || wrote(stmt.Counters()) || (*without)[ix] || len(*without) >= maxReplans {
+		return false
 	}
+	if *without == nil {
+		*without = map[schema.IndexID]bool{}
+	}
+	(*without)[ix] = true
+	return true
+}
+
+// again begins a reading statement again after err; the error is given back if it may not.
+func (s *Session) again(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, t *plancache.Text, params []value.Value, without *map[schema.IndexID]bool, err error) (*planned, *exec.Cursor, error) {
+	if !retryable(stmt, err, without) {
+		return nil, nil, err
+	}
+	p, err := s.planOf(t, g, stmt, params, *without)
+	if err != nil {
+		return nil, nil, err
+	}
+	cur, err := p.v.Prep.Run(ctx, stmt, g, p.vals, s.execOptions(ctx, tx, p.q, t.AGE))
+	return p, cur, err
+}
+
+// begin starts a plan. An error's place is in the text that the plan was made for.
+func (s *Session) begin(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, p *planned) (*cypherRows, error) {
+	q := p.q
 	if !q.ReadOnly && s.readOnly() {
 		return nil, dberr.New(dberr.ReadOnlyTransaction, "cannot write in a read-only transaction")
 	}
 	if q.Schema && !q.ReadOnly {
-		s.ddl = true
+		s.changesCatalog()
 	}
 	if q.Explain == plan.Explain {
-		r := &cypherRows{stmt: stmt, q: q, report: report(q, nil, time.Time{})}
+		s.tell(p)
+		r := &cypherRows{stmt: stmt, q: q, plan: p, report: p.report(nil, time.Time{})}
 		r.showPlan(s)
 		return r, nil
 	}
 	began := time.Now()
 	if q.InTx {
-		if err := s.allowNested(age); err != nil {
+		if err := s.allowNested(p.text.AGE); err != nil {
 			return nil, err
 		}
 	}
-	vals, err := comp.prep.Params(params)
+	if n := q.Lifted + len(q.Params); n != len(p.vals) {
+		return nil, dberr.New(dberr.Internal, "the plan has %d parameters, not %d", n, len(p.vals))
+	}
+	cur, err := p.v.Prep.Run(ctx, stmt, g, p.vals, s.execOptions(ctx, tx, q, p.text.AGE))
 	if err != nil {
 		return nil, err
 	}
-	cur, err := comp.prep.Run(ctx, stmt, g, vals, s.execOptions(ctx, tx, q, age))
-	if err != nil {
-		return nil, err
-	}
-	r := &cypherRows{stmt: stmt, cur: cur, q: q}
+	r := &cypherRows{stmt: stmt, cur: cur, q: q, plan: p}
 	// C3: what writes runs to its end before its first row leaves, also when nobody asks for rows. The first pull does that.
 	profile := q.Explain == plan.Profile
+	if profile {
+		r.began = began
+	}
 	if !q.ReadOnly || profile && !s.PlanAside {
-		if err := r.pull(); err != nil {
+		r.n, err = cur.Next()
+		for r.pulled = true; err == nil && profile && !s.PlanAside && r.n > 0; {
+			r.n, err = cur.Next()
+		}
+		if err != nil {
 			cur.Close()
 			return nil, err
 		}
 	}
-	if profile {
-		r.began = began
-	}
+	s.tell(p)
 	if profile && !s.PlanAside {
-		for r.n > 0 {
-			if err := r.pull(); err != nil {
-				cur.Close()
-				return nil, err
-			}
-		}
 		r.showPlan(s)
 	}
 	return r, nil
+}
+
+// tell hands the notices of a plan to the client.
+func (s *Session) tell(p *planned) {
+	for _, n := range p.q.Notices {
+		pos, end := p.text.Span(n.Pos, n.End, p.v)
+		s.Notify(Notice{Severity: "NOTICE", Code: "00000", Name: n.Code, Message: n.Message, Hint: n.Hint, Pos: pos, End: end})
+	}
 }
 
 func (s *Session) readOnly() bool { return s.boolSetting("transaction_read_only") }
@@ -393,6 +405,8 @@ type cypherRows struct {
 	stmt   store.Stmt
 	cur    *exec.Cursor
 	q      *plan.Query
+	plan   *planned // nil for SQL's own plans
+	again  func(error) (*planned, *exec.Cursor, error)
 	n, i   int // rows in the cursor's current batch, and the next of them
 	pulled bool
 	report *plan.Report
@@ -420,7 +434,7 @@ func (r *cypherRows) showPlan(s *Session) {
 // planReport returns the plan that EXPLAIN or PROFILE made; nil without.
 func (r *cypherRows) planReport() *plan.Report {
 	if r.report == nil && r.q.Explain == plan.Profile && r.cur != nil {
-		rep := report(r.q, r.cur, r.began)
+		rep := r.plan.report(r.cur, r.began)
 		if !r.closed && r.aside {
 			return rep // more may come
 		}
@@ -430,9 +444,23 @@ func (r *cypherRows) planReport() *plan.Report {
 }
 
 func (r *cypherRows) pull() (err error) {
+	first := !r.pulled
 	r.pulled = true
 	r.i = 0
 	r.n, err = r.cur.Next()
+	for err != nil && first && r.again != nil {
+		p, cur, e := r.again(err)
+		if e != nil {
+			err = e
+			break
+		}
+		r.cur.Close()
+		r.plan, r.q, r.cur = p, p.q, cur
+		r.n, err = cur.Next()
+	}
+	if err != nil && r.plan != nil {
+		return r.plan.text.Place(err, r.plan.v)
+	}
 	return err
 }
 

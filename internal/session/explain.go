@@ -185,7 +185,7 @@ func (c *explainCommand) query(ctx context.Context, s *Session, q *queryCommand,
 			if err != nil {
 				return nil, err
 			}
-			reports = append(reports, named{call.String(), report(comp.query(), nil, began)})
+			reports = append(reports, named{call.String(), comp.report(nil, began)})
 		}
 		return reports, nil
 	}
@@ -206,22 +206,26 @@ func (c *explainCommand) query(ctx context.Context, s *Session, q *queryCommand,
 	reports := []named{{"", report(q.bound.Query, r.cur, began)}}
 	for _, call := range q.cat.calls {
 		if ran := r.fences.ran[call]; ran != nil {
-			reports = append(reports, named{call.String(), report(ran.q, ran.cur, began)})
+			reports = append(reports, named{call.String(), ran.plan.report(ran.cur, began)})
 		}
 	}
 	return reports, nil
 }
 
-// plan compiles the call for EXPLAIN, which does not run it.
-func (c *callSource) plan(ctx context.Context, s *Session, tx store.Tx) (*compiled, error) {
+// plan finds the call's plan for EXPLAIN, which does not run it.
+func (c *callSource) plan(ctx context.Context, s *Session, tx store.Tx) (*planned, error) {
 	stmt, g, err := s.openGraph(ctx, tx, c.graph)
 	if err != nil {
 		return nil, err
 	}
 	defer stmt.Close()
-	comp, err := s.compile(ctx, c.text, g, stmt, true)
+	t, err := s.textOf(s.envOf(c.graph, true), c.text, nil)
 	if err != nil {
 		return nil, c.shift(err)
 	}
-	return comp, nil
+	p, err := s.planOf(t, g, stmt, nil, nil)
+	if err != nil {
+		return nil, c.shift(err)
+	}
+	return p, nil
 }

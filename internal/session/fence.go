@@ -185,11 +185,15 @@ func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (
 	if err != nil {
 		return nil, err
 	}
+	t, err := f.s.textOf(f.s.envOf(c.graph, true), c.text, nil)
+	if err != nil {
+		return nil, c.shift(err)
+	}
 	g, err := f.stmt.Graph(ctx, c.graph) // binding has made main, if it was missing
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.s.execute(ctx, f.tx, f.stmt, g, c.text, params, true)
+	r, err := f.s.execute(ctx, f.tx, f.stmt, g, t, params)
 	if err != nil {
 		return nil, c.shift(err)
 	}
@@ -223,27 +227,24 @@ func (r *shifted) Next(ctx context.Context) ([]value.Value, error) {
 	return row, nil
 }
 
-// callParams takes cypher()'s third argument apart: a map of the parameters.
-func callParams(names []string, args []value.Value) (map[string]value.Value, error) {
-	out := map[string]value.Value{}
+// callParams takes cypher()'s third argument apart, a map of the parameters: their values in the order of names.
+func callParams(names []string, args []value.Value) ([]value.Value, error) {
+	out := make([]value.Value, len(names))
 	if len(args) == 0 || args[0].IsNull() {
-		for _, n := range names {
-			out[n] = value.Value{}
-		}
 		return out, nil
 	}
 	m := args[0]
 	if m.Kind() != value.Map {
 		return nil, dberr.New(dberr.TypeError, "the third argument of cypher() must be an agtype map, not a %s", kindName(m))
 	}
-	for _, n := range names {
+	for i, n := range names {
 		v, ok := m.Get(n)
 		if !ok {
 			e := dberr.New(dberr.MissingParameter, "parameter $%s is missing in the map given to cypher()", n).WithToken("MissingParameter")
 			e.Phase = dberr.CompileTime
 			return nil, e
 		}
-		out[n] = v
+		out[i] = v
 	}
 	return out, nil
 }
@@ -264,18 +265,6 @@ func kindName(v value.Value) string {
 
 // bindCypher finds what a call of cypher() returns and whether it writes.
 func (s *Session) bindCypher(ctx context.Context, graph, text string) (*plan.Query, error) {
-	tx, err := s.need(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stmt, g, err := s.openGraph(ctx, tx, graph)
-	if err != nil {
-		return nil, err
-	}
-	defer stmt.Close()
-	c, err := s.compile(ctx, text, g, stmt, true)
-	if err != nil {
-		return nil, err
-	}
-	return c.query(), nil
+	_, q, err := s.describe(ctx, text, graph, true)
+	return q, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
@@ -32,13 +33,13 @@ func (s *Session) allowNested(age bool) error {
 
 // runReadCommitted runs a statement with CALL { } IN TRANSACTIONS whose own transaction must see what those inside have committed. Theirs have the
 // isolation level that the session asks for.
-func (s *Session) runReadCommitted(ctx context.Context, text, graph string, params map[string]value.Value, age bool) (rows, error) {
+func (s *Session) runReadCommitted(ctx context.Context, t *plancache.Text, params []value.Value) (rows, error) {
 	s.committed = true
 	defer func() { s.committed = false }()
 	if _, err := s.renew(ctx); err != nil {
 		return nil, err
 	}
-	return s.runCypher(ctx, text, graph, params, age)
+	return s.runCypher(ctx, t, params)
 }
 
 // nested begins transactions beside the session's own, for CALL { } IN TRANSACTIONS.

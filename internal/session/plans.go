@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
@@ -69,8 +70,8 @@ func (s *Session) describe(ctx context.Context, text, graph string, age bool) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	if q := t.Entry.Query(); q != nil && !t.Entry.Unfit() {
-		return t, inMode(q, t), nil
+	if v := t.Entry.Any(s.db.store.CatalogVersion()); v != nil && !t.Entry.Unfit() {
+		return t, inMode(v.Prep.Query, t), nil
 	}
 	tx, err := s.need(ctx)
 	if err != nil {
@@ -113,7 +114,10 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 	if cached && without == nil && q != nil && t.Replan != plancache.ReplanForce {
 		p.vals = lifted(t, params)
 		if v, n := t.Entry.Pick(version, p.vals, known); v != nil {
-			p.v, p.q, p.how = v, inMode(v.Prep.Query, t), fmt.Sprintf("hit, plan %d", n)
+			p.v, p.q, p.how = v, inMode(v.Prep.Query, t), "miss" // made when the statement was prepared
+			if v.Uses() > 1 {
+				p.how = fmt.Sprintf("hit, plan %d", n)
+			}
 			if t.Replan != plancache.ReplanSkip && c.Drifted(v, g) {
 				s.db.replan(c, t, v, params)
 			}
@@ -121,7 +125,7 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 		}
 	}
 	r := plancache.Request{
-		Text: t, Catalog: g, View: stmt.View(0), Version: version, Params: params, Without: without,
+		Text: t, Catalog: g, View: stmt.View(math.MaxUint32), Version: version, Params: params, Without: without,
 		Procs: exec.Signatures{Procedures: exec.Builtins}, Reference: s.boolSetting("hedgerow.reference"),
 	}
 	compile := plancache.Compile
@@ -139,8 +143,11 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 	}
 	p.v, p.q, p.vals = v, inMode(v.Prep.Query, t), lifted(p.text, params)
 	// What an older snapshot than the catalog's version has made is not for others.
-	if cached && without == nil && s.version == version && !p.q.Schema {
+	if cached && without == nil && s.version == version && !p.q.Schema && exec.Lasting(p.q) {
 		c.Add(p.text.Entry, v, nil)
+	}
+	if known {
+		v.Use()
 	}
 	return p, nil
 }
@@ -156,12 +163,15 @@ func lifted(t *plancache.Text, params []value.Value) []value.Value {
 	return append(t.Lifted[:len(t.Lifted):len(t.Lifted)], params...)
 }
 
-// report describes the plan for EXPLAIN.
-func (p *planned) cacheState() string {
+// report describes the plan, and what its execution counted if there was one.
+func (p *planned) report(cur *exec.Cursor, began time.Time) *plan.Report {
+	r := report(p.q, cur, began)
+	p.show(r.Root)
+	r.Cache = p.how
 	if g := p.v.Guard(); g != "" {
-		return p.how + ", for " + p.literals().Replace(g)
+		r.Cache += ", for " + p.literals().Replace(g)
 	}
-	return p.how
+	return r
 }
 
 // show puts the statement's literals back in place of the parameters that the plan has for them.
@@ -183,9 +193,12 @@ func (p *planned) show(t *plan.Tree) {
 func (p *planned) literals() *strings.Replacer {
 	var pairs []string
 	for i := len(p.text.Lifted) - 1; i >= 0; i-- { // $autoint_10 before $autoint_1
-		v := p.text.Lifted[i]
+		brief := string(value.AppendTCK(nil, p.text.Lifted[i]))
+		if len(brief) > 60 {
+			brief = brief[:57] + "..."
+		}
 		for _, name := range [...]string{"int", "float", "string", "list"} {
-			pairs = append(pairs, "$auto"+name+"_"+strconv.Itoa(i), value.Brief(v))
+			pairs = append(pairs, "$auto"+name+"_"+strconv.Itoa(i), brief)
 		}
 	}
 	return strings.NewReplacer(pairs...)
@@ -285,5 +298,3 @@ func (db *Database) Close() {
 	db.background.cancel()
 	db.background.wg.Wait()
 }
-
-var errStale = dberr.New(dberr.SerializationFailure, "the indexes that the statement's plans rely on were dropped again and again")

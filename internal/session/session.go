@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
+	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -35,11 +34,12 @@ type Options struct {
 
 // Database is what sessions share: the store and the plan cache.
 type Database struct {
-	store store.Store
-	opt   Options
-	plans *otter.Cache[planKey, *compiled]
-	temp  exec.Temp
-	files exec.Importer
+	store      store.Store
+	opt        Options
+	plans      *plancache.Cache
+	background *background
+	temp       exec.Temp
+	files      exec.Importer
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[*Session]struct{}
@@ -53,13 +53,14 @@ func New(st store.Store, opt Options) *Database {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Database{
-		store:    st,
-		opt:      opt,
-		plans:    otter.Must(&otter.Options[planKey, *compiled]{MaximumSize: 1000}),
-		temp:     &tempDir{dir: opt.TempDir},
-		files:    importDir(opt.ImportDir),
-		sessions: map[*Session]struct{}{},
-		txs:      map[uint64]*record{},
+		store:      st,
+		opt:        opt,
+		plans:      plancache.New(plancache.Options{}),
+		background: newBackground(),
+		temp:       &tempDir{dir: opt.TempDir},
+		files:      importDir(opt.ImportDir),
+		sessions:   map[*Session]struct{}{},
+		txs:        map[uint64]*record{},
 	}
 }
 
@@ -127,8 +128,10 @@ type Session struct {
 	portals  map[string]*Portal
 	cache    map[cacheKey]*Prepared
 
-	ddl         bool   // the open transaction has changed the catalog
-	agePrepared string // what age_prepare_cypher left for cypher(NULL, NULL)
+	ddl         bool             // the open transaction has changed the catalog
+	private     *plancache.Cache // its plans since then
+	version     uint64           // of the catalog, before the open statement's snapshot was taken
+	agePrepared string           // what age_prepare_cypher left for cypher(NULL, NULL)
 	ageGraph    string
 	ageDialect  bool // LOAD 'age' was run: agtype is printed plainly unless a setting says otherwise (rules D5)
 

@@ -80,6 +80,7 @@ func init() {
 		{name: "hedgerow.agtype_plain", kind: boolSetting, initial: "off", help: "temporal and spatial agtype values print as plain JSON"},
 		{name: "hedgerow.mem_limit", kind: memorySetting, initial: "1048576", help: "memory of one statement"},
 		{name: "hedgerow.batch_size", kind: intSetting, initial: "1024", help: "rows of a batch"},
+		{name: "hedgerow.plan_cache", kind: boolSetting, initial: "on", help: "keep plans, for statements that differ in literals too"},
 		{name: "hedgerow.reference", kind: boolSetting, initial: "off", help: "run statements by the reference plan: one row a batch, a barrier between all clauses"},
 		{name: "age.enable_containment", kind: boolSetting, initial: "on", help: "accepted; a property map is always equality per key"},
 	} {

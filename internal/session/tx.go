@@ -140,7 +140,7 @@ func (s *Session) commit(ctx context.Context) error {
 	s.closePortals()
 	tx := s.tx
 	s.ran = 0
-	s.tx, s.block, s.failed, s.ddl, s.points = nil, false, false, false, nil
+	s.tx, s.block, s.failed, s.ddl, s.private, s.points = nil, false, false, false, nil, nil
 	if tx == nil {
 		s.restoreLocals(true)
 		return nil
@@ -171,7 +171,7 @@ func (s *Session) rollback() {
 		}
 	}
 	s.ran = 0
-	s.tx, s.block, s.failed, s.ddl, s.points = nil, false, false, false, nil
+	s.tx, s.block, s.failed, s.ddl, s.private, s.points = nil, false, false, false, nil, nil
 	s.restoreLocals(false)
 }
 
@@ -276,6 +276,6 @@ func (s *Session) RollbackTo(name string) error {
 		return err
 	}
 	s.points = s.points[:i+1]
-	s.failed = false
+	s.failed, s.private = false, nil
 	return nil
 }

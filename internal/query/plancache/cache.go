@@ -112,13 +112,13 @@ func (c *Cache) Stats() Stats {
 // Text is a statement's text with what its plan leaves open.
 type Text struct {
 	Env
-	Text    string
-	Body    string // without the prefix
-	Offset  int    // of Body in Text
-	Mode    plan.ExplainMode
-	Replan  Replan
-	Entry   *Entry
-	Lifted  []value.Value // values of the literals that the form has parameters for
+	Text   string
+	Body   string // without the prefix
+	Offset int    // of Body in Text
+	Mode   plan.ExplainMode
+	Replan Replan
+	Entry  *Entry
+	Lifted []value.Value // values of the literals that the form has parameters for
 
 	cache *Cache
 }

@@ -120,7 +120,6 @@ func compile(r Request) (*Variant, error) {
 		return nil, err
 	}
 	v.Prep, v.counts = exec.Prepare(q), w.counts
-	t.Entry.query.Store(q)
 	return v, nil
 }
 
@@ -143,7 +142,9 @@ func (w *watched) note(label schema.LabelID, rel bool, n float64) float64 {
 	return n
 }
 
-func (w *watched) NodeCount(l schema.LabelID) float64 { return w.note(l, false, w.Catalog.NodeCount(l)) }
+func (w *watched) NodeCount(l schema.LabelID) float64 {
+	return w.note(l, false, w.Catalog.NodeCount(l))
+}
 
 func (w *watched) RelCount(l schema.LabelID) float64 { return w.note(l, true, w.Catalog.RelCount(l)) }
 
@@ -190,12 +191,16 @@ func (e *Entry) Pick(version uint64, vals []value.Value, known bool) (v *Variant
 	}
 	for i, v := range *list {
 		if v.Version == version && (!known || !v.open) && v.fits(vals, known) {
-			v.used.Add(1)
+			v.Use()
 			return v, i + 1
 		}
 	}
 	return nil, 0
 }
+
+// Use counts a run by the plan; Uses returns how many there were.
+func (v *Variant) Use()         { v.used.Add(1) }
+func (v *Variant) Uses() uint64 { return v.used.Load() }
 
 func (v *Variant) fits(vals []value.Value, known bool) bool {
 	for i := range v.guards {
@@ -271,6 +276,7 @@ func (c *Cache) Add(e *Entry, v, replaces *Variant) {
 	}
 	kept = append(kept, v) // last: a plan for no values in particular fits always
 	e.variants.Store(&kept)
+	e.query.Store(v.Prep.Query)
 	c.charge(e, v.bytes()-freed)
 }
 

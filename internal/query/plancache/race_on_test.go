@@ -1,0 +1,5 @@
+//go:build race
+
+package plancache_test
+
+const raceEnabled = true
