@@ -68,7 +68,8 @@ type conn struct {
 	ended  chan struct{} // the answering goroutine has ended
 	ending atomic.Bool   // the server is shutting down
 	busy   atomic.Bool   // an answer is being made
-	alive  *time.Timer
+	late   atomic.Bool   // … for some time
+	alive  *time.Timer   // calls keepAlive
 
 	mu     sync.Mutex // guards the fields below
 	resets int        // RESETs that were read and not answered
@@ -303,18 +304,20 @@ func (c *conn) end(err error) {
 		c.buf = c.appendFailure(c.buf, dberr.As(err), "")
 	default:
 		c.srv.opt.Log.Debug("connection ended", slog.String("connection", c.id), slog.Any("error", err))
-		return
 	}
 	c.out.rush(true)
 	c.flush()
 }
 
-// flush hands the answers over.
-func (c *conn) flush() error {
+// flush hands the answers over to be written, park to be written with those that follow, or soon.
+func (c *conn) flush() error { return c.handOver(true) }
+func (c *conn) park() error  { return c.handOver(false) }
+
+func (c *conn) handOver(now bool) error {
 	if len(c.buf) == 0 {
 		return nil
 	}
-	err := c.out.put(c.buf)
+	err := c.out.put(c.buf, now)
 	if cap(c.buf) > keepBuffer {
 		c.buf = make([]byte, 0, 1024)
 	}
@@ -322,12 +325,20 @@ func (c *conn) flush() error {
 	return err
 }
 
-// keepAlive sends an empty chunk while the client waits for an answer.
+// soon is after what time of work on a message the answers to those before it are written.
+const soon = 10 * time.Millisecond
+
+// keepAlive is called while an answer is being made: at first soon, to write what was parked, then to send empty chunks.
 func (c *conn) keepAlive() {
-	if c.busy.Load() {
-		c.out.nudge()
-		c.alive.Reset(c.srv.opt.KeepAlive)
+	if !c.busy.Load() {
+		return
 	}
+	if c.late.Swap(true) {
+		c.out.nudge()
+	} else {
+		c.out.wake()
+	}
+	c.alive.Reset(c.srv.opt.KeepAlive)
 }
 
 // message answers one message. The error it returns ends the connection; what concerns a statement was told to the client.
@@ -367,8 +378,12 @@ func (c *conn) message(body []byte) (err error) {
 
 // answer calls a message's handler. A panic in it is the failure of the statement (B7).
 func (c *conn) answer(m *message, fields []value.Value) (err error) {
+	if err := c.park(); err != nil {
+		return err
+	}
 	c.busy.Store(true)
-	c.alive.Reset(c.srv.opt.KeepAlive)
+	c.late.Store(false)
+	c.alive.Reset(soon)
 	defer func() {
 		c.busy.Store(false)
 		c.alive.Stop()

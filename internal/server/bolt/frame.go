@@ -90,6 +90,7 @@ type outbox struct {
 	mu      sync.Mutex // guards the fields below
 	changed *sync.Cond
 	pending []byte
+	now     bool // pending is to be written
 	spare   []byte
 	hurry   bool // put never waits
 	ended   bool // nothing more will be put
@@ -104,19 +105,32 @@ func newOutbox(c net.Conn) *outbox {
 	return o
 }
 
-// put hands bytes over. It waits while much is pending, unless the client has asked to be quick.
-func (o *outbox) put(b []byte) error {
+// put hands bytes over, to be written now or with what follows. It waits while much is pending, unless the client has asked to be quick.
+func (o *outbox) put(b []byte, now bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.pending) > maxPending && !o.hurry && o.err == nil {
+		o.now = true
+		o.changed.Broadcast()
 		o.changed.Wait()
 	}
 	if o.err != nil {
 		return o.err
 	}
 	o.pending = append(o.pending, b...)
-	o.changed.Broadcast()
+	if now {
+		o.now = true
+		o.changed.Broadcast()
+	}
 	return nil
+}
+
+// wake has what is pending written.
+func (o *outbox) wake() {
+	o.mu.Lock()
+	o.now = true
+	o.changed.Broadcast()
+	o.mu.Unlock()
 }
 
 // nudge sends an empty chunk, unless there is something to be read anyway. What is put are whole messages, so it comes between two.
@@ -125,8 +139,9 @@ func (o *outbox) nudge() {
 	defer o.mu.Unlock()
 	if len(o.pending) == 0 && !o.ended && o.err == nil {
 		o.pending = append(o.pending, 0, 0)
-		o.changed.Broadcast()
 	}
+	o.now = true
+	o.changed.Broadcast()
 }
 
 // rush makes put return at once, from now on or until it is taken back.
@@ -142,9 +157,10 @@ func (o *outbox) write() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		for len(o.pending) == 0 && !o.ended && o.err == nil {
+		for (len(o.pending) == 0 || !o.now) && !o.ended && o.err == nil {
 			o.changed.Wait()
 		}
+		o.now = false
 		if o.err != nil || len(o.pending) == 0 {
 			return
 		}
