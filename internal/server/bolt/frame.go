@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -28,13 +29,18 @@ type chunks struct {
 	max atomic.Int64 // bytes of a message: few until the client is known
 }
 
+// partSize is how much of a long message is read into one piece of memory: a message that grows by copying would take several times its size.
+const partSize = 1 << 20
+
 // next returns the next message in memory of its own. Empty chunks between messages keep the connection alive and mean nothing.
 func (r *chunks) next() ([]byte, error) {
+	var parts [][]byte // full ones
 	var body []byte
+	total := int64(0)
 	for {
 		head, err := r.in.Peek(2)
 		if err != nil {
-			if (len(head) > 0 || body != nil) && err == io.EOF {
+			if (len(head) > 0 || total > 0) && err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}
 			return nil, err
@@ -42,12 +48,18 @@ func (r *chunks) next() ([]byte, error) {
 		n := int(binary.BigEndian.Uint16(head))
 		r.in.Discard(2)
 		switch {
-		case n == 0 && body == nil:
+		case n == 0 && total == 0:
 			continue
+		case n == 0 && parts != nil:
+			return bytes.Join(append(parts, body), nil), nil
 		case n == 0:
 			return body, nil
-		case int64(len(body)+n) > r.max.Load():
+		}
+		if total += int64(n); total > r.max.Load() {
 			return nil, dberr.New(dberr.ProtocolViolation, "a message is longer than %d bytes", r.max.Load())
+		}
+		if len(body)+n > partSize {
+			parts, body = append(parts, body), make([]byte, 0, partSize)
 		}
 		at := len(body)
 		body = append(body, make([]byte, n)...) // at most one chunk ahead of what has arrived (B1)
