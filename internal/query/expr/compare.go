@@ -494,43 +494,38 @@ func (c *comp) inKernel(e *Binary, l, r child) evalFn {
 		if n == 0 {
 			return out, nil
 		}
-		if k, ok := y.Uniform(); ok && k == value.List && sameWord(y.Words[:n]) {
-			list := y.Value(0)
+		// Rows that ask the same list stand together: the rows of one outer row, or all of them. A long list becomes a table once.
+		for i := 0; i < n; {
+			switch y.Kinds[i] {
+			case value.Null:
+				out.AppendNull()
+				i++
+				continue
+			case value.List:
+			default:
+				return nil, typeError(y.Value(i), "a List")
+			}
+			end := i + 1
+			for end < n && y.Kinds[end] == value.List && y.Words[end] == y.Words[i] {
+				end++
+			}
+			list := y.Value(i)
 			m, _ := f.any[state].(*member)
 			if m != nil && string(m.list.Raw()) != string(list.Raw()) {
 				m = nil
 			}
-			if m == nil && n >= tableFrom && list.Len() >= tableFrom {
+			if m == nil && end-i >= tableFrom && list.Len() >= tableFrom {
 				m = newMember(&f.c, list.Clone())
 				f.any[state] = m
 			}
-			if m != nil {
-				for i := range n {
+			for ; i < end; i++ {
+				if m != nil {
 					appendTri(out, m.has(&f.c, x.Value(i)))
+				} else {
+					appendTri(out, in(&f.c, x.Value(i), list))
 				}
-				return out, nil
-			}
-		}
-		for i := range n {
-			switch y.Kinds[i] {
-			case value.Null:
-				out.AppendNull()
-			case value.List:
-				appendTri(out, in(&f.c, x.Value(i), y.Value(i)))
-			default:
-				return nil, typeError(y.Value(i), "a List")
 			}
 		}
 		return out, nil
 	}
-}
-
-// sameWord reports whether all rows have one word: for a column of lists, that they are the same bytes.
-func sameWord(w []uint64) bool {
-	for _, x := range w {
-		if x != w[0] {
-			return false
-		}
-	}
-	return true
 }

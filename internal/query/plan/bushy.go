@@ -88,7 +88,7 @@ func (g *graph) nodeJoins(s *state, c int) []*state {
 			n.card /= g.nodeRows(bits.TrailingZeros64(m))
 		}
 		n.card = max(n.card, 1e-6)
-		n.cost = s.cost + p.cost + (s.card+2*p.card)*costJoinRow + n.card*costCopyRow
+		n.cost = s.cost + p.cost + (s.card+2*p.card)*costJoinRow + n.card*costJoinOut
 		if g.p.opt.Force {
 			n.cost = s.cost
 		}

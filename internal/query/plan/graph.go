@@ -34,6 +34,7 @@ const (
 	costEdge      = 15.0
 	costInto      = 250.0
 	costJoinRow   = 60.0
+	costJoinOut   = 50.0 // a row that a hash join puts together
 	costCopyRow   = 10.0
 	costSearch    = 20000.0 // of a path between two vertices
 )

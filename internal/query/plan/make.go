@@ -8,6 +8,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
+	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
@@ -720,10 +721,59 @@ func (p *planner) expr(e expr.Expr) expr.Expr {
 		if !ok {
 			return x, true
 		}
+		if d := p.degreeOf(s, q); d != nil {
+			return d, true
+		}
 		c := *s
 		c.Plan = p.subplan(q, s.Kind)
 		return &c, true
 	})
+}
+
+// degreeOf recognises COUNT { (n)-[:T]->() } with only n known: the number of n's relationships. nil: it is something else.
+func (p *planner) degreeOf(s *expr.Subplan, q *bind.Subquery) expr.Expr {
+	if s.Kind != expr.SubCount || q.Lambda || !p.opt.on(RuleDegree) || len(q.Query.Parts) != 1 {
+		return nil
+	}
+	cs := q.Query.Parts[0].Clauses
+	if len(cs) == 2 {
+		if r, ok := cs[1].(*bind.Projection); !ok || r.Agg || r.Distinct || r.Skip != nil || r.Limit != nil || len(r.Where) > 0 {
+			return nil
+		}
+		for _, it := range cs[1].(*bind.Projection).Items {
+			if raises(it.Expr) {
+				return nil
+			}
+		}
+	} else if len(cs) != 1 {
+		return nil
+	}
+	m, ok := cs[0].(*bind.Match)
+	if !ok || m.Optional || len(m.Where) > 0 || len(m.Pattern.Preds) > 0 || len(m.Pattern.Rels) != 1 || len(m.Pattern.Nodes) != 2 {
+		return nil
+	}
+	r := m.Pattern.Rels[0]
+	if r.VarLen || r.Bound || r.Iter != nil || r.Sel != nil || len(r.StepPreds) > 0 || r.Left == r.Right {
+		return nil
+	}
+	known := func(v *bind.Var) bool {
+		for _, f := range q.Free {
+			if f.Slot == v.Slot {
+				return true
+			}
+		}
+		return false
+	}
+	from, dir := r.Left, r.Dir
+	if !known(from) {
+		if from = r.Right; dir != store.Both {
+			dir = 1 - dir
+		}
+	}
+	if !known(from) || known(r.Left) && known(r.Right) || known(r.Var) {
+		return nil
+	}
+	return &expr.Func{Base: expr.Base{Pos: -1, End: -1, T: expr.TInt}, Def: expr.Degree(dir, r.Types), Args: []expr.Expr{from.Col(-1, -1)}}
 }
 
 // subplan plans a subquery that is evaluated inside an expression.

@@ -58,6 +58,10 @@ index Place id unique
 index City id unique
 index Organisation id unique
 index University id unique
+index Country id unique
+index Person firstName
+index Message creationDate
+index Post creationDate
 index Company id unique
 keys id name firstName lastName creationDate content imageFile birthday gender locationIP browserUsed length title type joinDate workFrom classYear languages speaks email url language
 `
@@ -82,6 +86,7 @@ func TestSNB(t *testing.T) {
 				t.Fatal(errText(err))
 			}
 			checkPlan(t, q)
+			checkShape(t, name, q)
 			got := q.Print(PrintOptions{Rows: true})
 			if ref, err := planText(string(text), cat, Options{Reference: true}, false); err != nil {
 				t.Fatal(errText(err))
@@ -103,5 +108,87 @@ func TestSNB(t *testing.T) {
 				t.Errorf("plan changed (run with -update to accept):\n%s\nwas:\n%s", got, want)
 			}
 		})
+	}
+}
+
+// shapes says what the plan of each read must look like (in words: the comment), by the names of its operators, the last first. Between those of want
+// others may stand; those of never may not occur.
+var shapes = map[string]struct {
+	want  []string
+	never []string
+}{
+	// The twenty nearest are chosen before their workplaces and universities are looked for, whose text is read for those only.
+	"ic1": {[]string{"TopN", "OptionalApply", "OptionalApply", "TopN", "Aggregate", "ShortestPath", "UniqueSeek"}, []string{"Eager"}},
+	// Friends, their messages, the date; names and contents of the twenty that stay.
+	"ic2": {[]string{"PropFetch content", "PropFetch firstName", "TopN", "PropFetch creationDate", "Expand HAS_CREATOR", "Expand KNOWS", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan", "HashJoin"}},
+	"ic3": {[]string{"TopN", "Aggregate", "Expand", "Distinct", "PruningVarExpand", "UniqueSeek"}, []string{"AllNodesScan"}},
+	// The pairs of tag and post are made distinct before they are counted.
+	"ic4": {[]string{"TopN", "PropFetch name", "Aggregate", "Distinct", "Expand HAS_TAG", "Expand HAS_CREATOR", "Expand KNOWS", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	// The set of friends first; a post's creator is looked up in it.
+	"ic5":  {[]string{"TopN", "Aggregate", "OptionalApply", "Aggregate", "Expand HAS_MEMBER", "Distinct", "PruningVarExpand", "UniqueSeek", "Filter IN", "Expand HAS_CREATOR", "Expand CONTAINER_OF", "Argument"}, []string{"LabelScan", "AllNodesScan"}},
+	"ic6":  {[]string{"TopN", "Aggregate", "Expand", "PruningVarExpand", "UniqueSeek"}, []string{"AllNodesScan"}},
+	"ic7":  {[]string{"TopN", "Aggregate", "Sort", "Expand LIKES", "Expand HAS_CREATOR", "UniqueSeek", "ExpandInto KNOWS"}, []string{"LabelScan", "AllNodesScan"}},
+	"ic8":  {[]string{"PropFetch content", "TopN", "PropFetch creationDate", "Expand HAS_CREATOR", "Expand REPLY_OF", "Expand HAS_CREATOR", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	"ic9":  {[]string{"PropFetch content", "TopN", "PropFetch creationDate", "Expand HAS_CREATOR", "PruningVarExpand", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	"ic10": {[]string{"TopN", "Aggregate", "OptionalExpand HAS_CREATOR", "Distinct", "Expand IS_LOCATED_IN", "AntiSemiApply", "VarExpand", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	"ic11": {[]string{"PropFetch firstName", "TopN", "Expand WORK_AT", "Distinct", "PruningVarExpand", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	"ic12": {[]string{"TopN", "Aggregate", "UniqueSeek"}, []string{"AllNodesScan"}},
+	// Both ends by their keys.
+	"ic13": {[]string{"ShortestPath", "UniqueSeek", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan", "CartesianProduct"}},
+	"ic14": {[]string{"ShortestPath", "UniqueSeek", "UniqueSeek"}, []string{"AllNodesScan"}},
+	"is1":  {[]string{"Expand IS_LOCATED_IN", "UniqueSeek"}, []string{"LabelScan"}},
+	"is2":  {[]string{"VarExpand", "TopN", "Expand HAS_CREATOR", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	"is3":  {[]string{"Sort", "Expand KNOWS", "UniqueSeek"}, []string{"LabelScan"}},
+	"is4":  {[]string{"UniqueSeek"}, []string{"Expand", "LabelScan"}},
+	"is5":  {[]string{"Expand HAS_CREATOR", "UniqueSeek"}, []string{"LabelScan"}},
+	"is6":  {[]string{"Expand HAS_MODERATOR", "Expand CONTAINER_OF", "VarExpand REPLY_OF", "UniqueSeek"}, []string{"LabelScan"}},
+	"is7":  {[]string{"Expand", "UniqueSeek"}, []string{"LabelScan", "AllNodesScan"}},
+	// Ends by their keys; nothing looks whether what is made is there already: the unique index says so.
+	"iu1": {[]string{"Create", "UniqueSeek", "Create", "UniqueSeek", "Create", "UniqueSeek", "Create", "UniqueSeek"}, scans},
+	"iu2": {[]string{"Create", "UniqueSeek", "UniqueSeek"}, scans},
+	"iu3": {[]string{"Create", "UniqueSeek", "UniqueSeek"}, scans},
+	"iu4": {[]string{"Create", "UniqueSeek", "Create", "UniqueSeek"}, scans},
+	"iu5": {[]string{"Create", "UniqueSeek", "UniqueSeek"}, scans},
+	"iu6": {[]string{"Create", "UniqueSeek", "Create", "UniqueSeek", "UniqueSeek", "UniqueSeek"}, scans},
+	"iu7": {[]string{"Create", "UniqueSeek", "Create", "UniqueSeek", "UniqueSeek", "UniqueSeek"}, scans},
+	"iu8": {[]string{"Create", "UniqueSeek", "UniqueSeek"}, scans},
+}
+
+var scans = []string{"LabelScan", "AllNodesScan", "RelTypeScan", "Merge", "Eager", "Apply", "HashJoin", "CartesianProduct"}
+
+// checkShape holds a plan against shapes. "Expand KNOWS" is an Expand whose line names KNOWS.
+func checkShape(t *testing.T, name string, q *Query) {
+	t.Helper()
+	s, ok := shapes[name]
+	if !ok {
+		t.Errorf("%s has no shape to be held against", name)
+		return
+	}
+	is := func(l *Tree, what string) bool {
+		op, detail, _ := strings.Cut(what, " ")
+		return l.Name == op && strings.Contains(l.Detail, detail)
+	}
+	var lines []*Tree
+	var walk func(*Tree)
+	walk = func(n *Tree) {
+		lines = append(lines, n)
+		for _, c := range n.Children {
+			walk(c)
+		}
+	}
+	walk(q.Tree(nil))
+	at := 0
+	for _, l := range lines {
+		if at < len(s.want) && is(l, s.want[at]) {
+			at++
+		}
+		for _, n := range s.never {
+			if is(l, n) {
+				t.Errorf("%s %s has no place in this plan", l.Name, l.Detail)
+			}
+		}
+	}
+	if at < len(s.want) {
+		t.Errorf("no %s where it should stand (after %v) in\n%s", s.want[at], s.want[:at], q)
 	}
 }

@@ -62,7 +62,11 @@ func (p *printer) tree(n Node, stats []OpStats) *Tree {
 	t := &Tree{Est: bs.Est, node: n, Identifiers: p.identifiers(n)}
 	t.Name, t.Detail = p.describe(n)
 	for _, s := range bs.Sieves {
-		t.Detail += ", only " + p.name(s.Slot) + " that join"
+		if v := p.name(s.Slot); v != "" {
+			t.Detail += ", only " + v + " that join"
+		} else {
+			t.Detail += ", only nodes that join"
+		}
 	}
 	if bs.ID < len(stats) {
 		s := stats[bs.ID]

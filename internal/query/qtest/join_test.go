@@ -15,7 +15,7 @@ func TestJoins(t *testing.T) {
 		`UNWIND range(0, 39) AS i CREATE (:A {id: i, x: i % 5}), (:B {id: i, x: i % 3}), (:C {id: i, x: i % 4})`,
 		`MATCH (a:A), (b:B) WHERE (a.id * 7 + b.id) % 5 = 0 CREATE (a)-[:R {w: a.id}]->(b)`,
 		`MATCH (c:C), (b:B) WHERE (c.id * 3 + b.id) % 6 = 0 CREATE (c)-[:S]->(b)`,
-		`MATCH (a:A), (c:C) WHERE a.id = c.id CREATE (a)-[:T]->(c), (c)-[:R]->(a)`,
+		`MATCH (a:A), (c:C) WHERE a.id = c.id CREATE (a)-[:T]->(c), (c)-[:R]->(a), (c)-[:R]->(c)`,
 	}
 	queries := []string{
 		"MATCH (a:A {x: 1})-[:R]->(b:B)<-[:S]-(c:C {x: 2}) RETURN a.id, b.id, c.id ORDER BY a.id, b.id, c.id",
@@ -28,6 +28,8 @@ func TestJoins(t *testing.T) {
 		"MATCH (a:A)-[:R*1..2]->(b)<-[:S]-(c:C {x: 3}) WHERE a.id < 4 RETURN count(*), sum(c.id)",
 		"MATCH (a:A), (b:B) WHERE a.id = b.id AND a.x = 2 RETURN count(*), sum(b.x)",
 		"MATCH (a:A {x: 1})-[:R]->(b:B) OPTIONAL MATCH (b)<-[:S]-(c:C)<-[:T]-(d {x: 0}) RETURN count(*), count(d), sum(d.id)",
+		"MATCH (b:B) RETURN b.id, COUNT { (b)<--() } AS i, COUNT { (b)-->() } AS o, COUNT { (b)-[:R|S]-() } AS s, COUNT { (b)-[:NONE]-() } AS n ORDER BY b.id",
+		"MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) WITH a, x, COUNT { (x)--() } AS c WHERE COUNT { (a)<-[:R]-() } >= 1 AND c = 0 RETURN count(*), sum(COUNT { (a)-[:R]-() })",
 		"MATCH (a:A) WHERE EXISTS { (a)-[:R]->(b)<-[:S]-(:C {x: 2}) } RETURN count(*), sum(a.id)",
 	}
 	answers := func(batch int, opt plan.Options) (out []string) {
@@ -43,7 +45,7 @@ func TestJoins(t *testing.T) {
 	}
 	want := answers(1024, plan.Options{Reference: true})
 	for _, batch := range []int{1, 7, 1024} {
-		for _, off := range []plan.Rule{"", plan.RuleSideways, plan.RuleNodeJoin, plan.RuleHashJoin} {
+		for _, off := range []plan.Rule{"", plan.RuleSideways, plan.RuleNodeJoin, plan.RuleHashJoin, plan.RuleDegree} {
 			for _, force := range []bool{false, true} {
 				t.Run(fmt.Sprintf("batch %d, force %v, off %q", batch, force, off), func(t *testing.T) {
 					for i, got := range answers(batch, plan.Options{Force: force, Off: map[plan.Rule]bool{off: true}}) {
