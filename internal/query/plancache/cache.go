@@ -132,6 +132,14 @@ const (
 	ReplanSkip           // use a plan that is there, however old its statistics are
 )
 
+// Values returns the values of lifted literals; none for a nil Text.
+func (t *Text) Values() []value.Value {
+	if t == nil {
+		return nil
+	}
+	return t.Lifted
+}
+
 // Of reports whether the text was found in a cache.
 func (t *Text) Of(c *Cache) bool { return t.cache == c }
 

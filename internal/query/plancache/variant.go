@@ -52,6 +52,7 @@ type Request struct {
 	Without map[schema.IndexID]bool
 	// Reference asks for the reference run's plan.
 	Reference bool
+	Plan      plan.Options // what else the planner is told
 }
 
 // Make parses, binds and plans a text. The error has places in Text.Body. It satisfies [NotLifted] if the form does not fit the text.
@@ -91,7 +92,8 @@ func compile(r Request) (*Variant, error) {
 	}
 	v := &Variant{Body: t.Body, Version: r.Version}
 	w := &watched{Catalog: r.Catalog, without: r.Without, seen: map[count]bool{}}
-	po := plan.Options{View: r.View, Reference: r.Reference}
+	po := r.Plan
+	po.View, po.Reference = r.View, r.Reference
 	if !r.Reference && !t.Entry.full(r.Version) {
 		known := func(i int) (value.Value, bool) {
 			switch {

@@ -20,6 +20,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/store/memstore"
 	"github.com/hedgerowdb/hedgerow/internal/value"
@@ -52,6 +53,10 @@ type DB struct {
 	Exec  exec.Options
 	Plan  plan.Options
 	Iso   store.Isolation
+	// Cache, if set, finds plans as sessions do: a statement's plan is made for the same text with other literals.
+	Cache *plancache.Cache
+	// Begin, if set, is run in every new graph.
+	Begin []string
 
 	newStore func() store.Store
 	reuse    bool // one store, a graph for each Reset
@@ -86,6 +91,9 @@ func On(s store.Store) *DB {
 func (d *DB) Reset() error {
 	ctx := context.Background()
 	d.Exec.Procedures = nil
+	if d.Cache != nil {
+		d.Cache.Clear() // another graph, and perhaps other procedures
+	}
 	if !d.reuse {
 		d.Store = d.newStore()
 	}
@@ -107,7 +115,15 @@ func (d *DB) Reset() error {
 		_ = tx.Rollback()
 		return err
 	}
-	return tx.Commit(ctx)
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	for _, q := range d.Begin {
+		if _, err := d.Run(q, nil); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
 }
 
 // Run runs one statement in a transaction of its own.
@@ -127,15 +143,15 @@ func (d *DB) Run(text string, params map[string]value.Value) (*Result, error) {
 
 // Prepare parses, binds and plans a statement.
 func (d *DB) Prepare(text string, g store.Graph, v store.View) (*exec.Prepared, error) {
+	if d.Cache != nil {
+		p, _, _, err := d.prepare(text, g, v)
+		return p, err
+	}
 	st, err := cypher.Parse(text, cypher.Options{})
 	if err != nil {
 		return nil, err
 	}
-	var procs exec.Procedures = exec.Builtins
-	if d.Exec.Procedures != nil {
-		procs = d.Exec.Procedures
-	}
-	bound, err := bind.Bind(st, bind.Options{Procs: exec.Signatures{Procedures: procs}})
+	bound, err := bind.Bind(st, bind.Options{Procs: d.procs()})
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +164,15 @@ func (d *DB) Prepare(text string, g store.Graph, v store.View) (*exec.Prepared, 
 	return exec.Prepare(q), nil
 }
 
+func (d *DB) procs() bind.Procs {
+	if d.Exec.Procedures != nil {
+		return exec.Signatures{Procedures: d.Exec.Procedures}
+	}
+	return exec.Signatures{Procedures: exec.Builtins}
+}
+
 // RunIn runs one statement in a transaction.
-func (d *DB) RunIn(ctx context.Context, tx store.Tx, text string, params map[string]value.Value) (*Result, error) {
+func (d *DB) RunIn(ctx context.Context, tx store.Tx, text string, params map[string]value.Value) (_ *Result, err error) {
 	stmt, err := tx.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -159,11 +182,18 @@ func (d *DB) RunIn(ctx context.Context, tx store.Tx, text string, params map[str
 	if err != nil {
 		return nil, err
 	}
-	p, err := d.Prepare(text, g, stmt.View(1<<32-1))
+	p, t, v, err := d.prepare(text, g, stmt.View(1<<32-1))
 	if err != nil {
 		return nil, err
 	}
-	args, err := p.Params(params)
+	if t != nil {
+		defer func() {
+			if err != nil {
+				err = t.Place(err, v)
+			}
+		}()
+	}
+	args, err := p.Params(params, t.Values()...)
 	if err != nil {
 		return nil, err
 	}

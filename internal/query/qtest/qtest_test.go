@@ -149,16 +149,22 @@ func runCases(t *testing.T, d *DB, perf bool) {
 	}
 }
 
-// TestDifferential compares random statements with the reference run over the in-memory store (rules C5), the subject over the same
-// store and over the storage engine. HEDGEROW_DIFF_STATEMENTS asks for more of them and HEDGEROW_DIFF_SEED for another start.
-func TestDifferential(t *testing.T) {
-	n, seed := 2000, uint64(1)
+// differentialSize is the number of random statements to compare.
+func differentialSize(testing.TB) int {
+	n := 2000
 	if testing.Short() {
 		n = 300
 	}
 	if s := os.Getenv("HEDGEROW_DIFF_STATEMENTS"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
+	return n
+}
+
+// TestDifferential compares random statements with the reference run over the in-memory store (rules C5), the subject over the same
+// store and over the storage engine. HEDGEROW_DIFF_STATEMENTS asks for more of them and HEDGEROW_DIFF_SEED for another start.
+func TestDifferential(t *testing.T) {
+	n, seed := differentialSize(t), uint64(1)
 	if s := os.Getenv("HEDGEROW_DIFF_SEED"); s != "" {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
