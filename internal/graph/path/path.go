@@ -34,6 +34,7 @@ type Search struct {
 
 	side [2]side
 	meet []uint64
+	many bool // side 1 holds the vertices looked for, and does not grow
 
 	// Enumeration: the relationships chosen from meet[at] back to from, then on to to, as positions in the sides' parent lists.
 	at     int
@@ -103,7 +104,7 @@ func (stop) Error() string { return "path: found" }
 // Find looks for the shortest trails of min (0 or 1) to max relationships. It reports whether there is one; [Search.Next] then yields it, or
 // all of the same length.
 func (s *Search) Find(x Expander, from, to uint64, min, max int, all bool) (bool, error) {
-	s.x, s.all, s.ban, s.closed, s.lead = x, all, 0, false, 0
+	s.x, s.all, s.ban, s.closed, s.lead, s.many = x, all, 0, false, 0, false
 	if from != to {
 		return s.find(from, to, max)
 	}
@@ -143,6 +144,41 @@ func (s *Search) find(from, to uint64, max int) (bool, error) {
 	}
 }
 
+// FindMany looks for the shortest trails of at most max relationships from one vertex to each of many others. [Search.To] then turns to those to one
+// of them.
+func (s *Search) FindMany(x Expander, from uint64, to []uint64, max int, all bool) error {
+	s.x, s.all, s.ban, s.closed, s.lead, s.many = x, all, 0, false, 0, true
+	s.from, s.at, s.length, s.fwd = from, -1, 0, 0
+	s.meet = s.meet[:0]
+	f, t := &s.side[0], &s.side[1]
+	f.reset(from)
+	t.reset(from)
+	t.index.reset()
+	for _, id := range to {
+		if id != from {
+			t.index.put(id, 0)
+		}
+	}
+	for len(s.meet) < t.index.n && f.lo < f.hi && int(f.level) < max {
+		if err := s.grow(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// To turns to the trails that FindMany found to a vertex, other than the one that they begin at; false if there is none.
+func (s *Search) To(to uint64) bool {
+	v, ok := s.side[0].index.get(to)
+	s.meet, s.at = append(s.meet[:0], to), -1
+	if !ok || v == 0 {
+		return false
+	}
+	s.length = int(s.side[0].depth[v])
+	s.fwd = s.length
+	return true
+}
+
 // grow expands the frontier of side k by one level.
 func (s *Search) grow(k int) error {
 	t, o := &s.side[k], &s.side[1-k]
@@ -165,7 +201,7 @@ func (s *Search) grow(k int) error {
 			t.link(v, p, rel)
 			if _, ok := o.index.get(other); ok {
 				s.meet = append(s.meet, other)
-				if !s.all {
+				if !s.all && !s.many {
 					return stop{}
 				}
 			}

@@ -166,16 +166,17 @@ func (p *parser) subPath() *SubPath {
 	s := &SubPath{}
 	bar := p.bar
 	p.bar = -1
+	switch k := p.kw(); {
+	case (k == kwSHORTESTPATH || k == kwALLSHORTESTPATHS) && p.peek(1).Kind == LParen:
+		p.errorAt(p.tok().span(), "UnexpectedSyntax", "%s() is only allowed as a whole path, not inside a parenthesised path pattern", clip(p.src(p.tok())))
+	case (k == kwALL || k == kwANY || k == kwSHORTEST) && p.peek(1).Kind != Eq:
+		p.errorAt(p.tok().span(), "UnexpectedSyntax", "a path selector stands in front of a whole path, not inside a parenthesised path pattern")
+	}
 	if p.kind() == Name {
 		s.Var = p.ident("a variable")
 		p.expect(Eq, "'='")
 	}
-	switch k := p.kw(); {
-	case (k == kwSHORTESTPATH || k == kwALLSHORTESTPATHS) && p.peek(1).Kind == LParen:
-		p.errorAt(p.tok().span(), "UnexpectedSyntax", "%s() is only allowed as a whole path, not inside a parenthesised path pattern", clip(p.src(p.tok())))
-	case k == kwALL || k == kwANY || k == kwSHORTEST:
-		p.errorAt(p.tok().span(), "UnexpectedSyntax", "a path selector stands in front of a whole path, not inside a parenthesised path pattern")
-	case p.kind() != LParen:
+	if p.kind() != LParen {
 		p.unexpected("a pattern such as (n)")
 	}
 	s.Elements = p.elements()

@@ -15,7 +15,10 @@ type shortest struct {
 	in      input
 	n       *plan.ShortestPath
 	step    stepper
-	search  path.Search
+	pair    path.Search  // between the ends of one row
+	tree    path.Search  // from the one start of several rows to all their ends
+	search  *path.Search // the one that row's trails come from
+	treeTo  int          // rows before this one are served by tree; 0: it holds nothing
 	batch   *expr.Batch
 	first   bool
 	ids     []schema.LabelID
@@ -23,6 +26,7 @@ type shortest struct {
 	src     []uint64
 	dst     []uint64
 	scratch [2][]uint64
+	ends    []uint64
 	row     int
 	live    bool // the search holds trails of row
 	edges   store.Edges
@@ -31,7 +35,7 @@ type shortest struct {
 	idx     []uint16
 	elem    []value.Value
 	buf     []byte
-	charged charge
+	charged [2]charge
 }
 
 func (o *shortest) open() error {
@@ -41,7 +45,9 @@ func (o *shortest) open() error {
 }
 
 func (o *shortest) close() {
-	_ = o.charged.set(&o.acct, 0)
+	for i := range o.charged {
+		_ = o.charged[i].set(&o.acct, 0)
+	}
 	o.core.close()
 }
 
@@ -63,9 +69,11 @@ func (o *shortest) begin() (bool, error) {
 	if o.dst, err = ids(b.Cols[o.n.To], value.Node, &o.scratch[1]); err != nil {
 		return false, err
 	}
-	o.batch, o.row, o.live = b, 0, false
+	o.batch, o.row, o.live, o.treeTo = b, 0, false, 0
 	o.step.uniq.reset()
-	o.search.Account = func(n int64) error { return o.charged.set(&o.acct, n) }
+	for i, s := range []*path.Search{&o.pair, &o.tree} {
+		s.Account = func(n int64) error { return o.charged[i].set(&o.acct, n) }
+	}
 	return true, nil
 }
 
@@ -140,8 +148,16 @@ func (o *shortest) find() (bool, error) {
 	if top < 0 {
 		top = int(^uint(0)>>1) - 1
 	}
+	o.search = &o.pair
 	if !o.some {
-		return from == to && o.n.Min == 0, o.search.Account(0)
+		if from != to || o.n.Min > 0 {
+			return false, nil
+		}
+		return o.pair.Find(o, from, to, 0, 0, o.n.All)
+	}
+	if ok, err := o.grown(top); err != nil || ok && from != to {
+		o.search = &o.tree
+		return err == nil && o.tree.To(to), err
 	}
 	// The search from the far end never steps onto it, so it is tested here.
 	if o.step.nodePred != nil && from != to {
@@ -156,7 +172,35 @@ func (o *shortest) find() (bool, error) {
 			return false, err
 		}
 	}
-	return o.search.Find(o, from, to, o.n.Min, top, o.n.All)
+	return o.pair.Find(o, from, to, o.n.Min, top, o.n.All)
+}
+
+// manyRows is the number of neighbouring rows with the same start from which one search for all their ends costs less than one for each.
+const manyRows = 4
+
+// grown reports whether the tree serves the current row. It grows one where several rows begin at the same vertex.
+func (o *shortest) grown(top int) (bool, error) {
+	if o.row < o.treeTo {
+		return true, nil
+	}
+	if !o.n.Shared {
+		return false, nil
+	}
+	to := o.row
+	for to < o.batch.N && o.src[to] == o.src[o.row] {
+		to++
+	}
+	if to-o.row < manyRows {
+		return false, nil
+	}
+	o.ends = o.ends[:0]
+	for _, id := range o.dst[o.row:to] {
+		if id != 0 {
+			o.ends = append(o.ends, id)
+		}
+	}
+	o.treeTo = to
+	return true, o.tree.FindMany(o, o.src[o.row], o.ends, top, o.n.All)
 }
 
 // Expand implements path.Expander.

@@ -14,6 +14,9 @@ func FuzzPlan(f *testing.F) {
 		"UNWIND [1, 2] AS x FOREACH (y IN [x] | MERGE (:A {id: y})) RETURN x", "MATCH (n) CALL { WITH n RETURN n.x AS y UNION RETURN 1 AS y } RETURN y",
 		"RETURN [x IN [1] WHERE (x) | x], reduce(a = 0, b IN [1] | a + b), EXISTS { (n)-->() }", "MATCH (a), (b), p = shortestPath((a)-[*]-(b)) WHERE length(p) > 2 RETURN p",
 		"MATCH (a)-[r]->(b) OPTIONAL MATCH (a)-[r]-(c) RETURN COUNT { MATCH (c)-->(d) RETURN d }, COLLECT { MATCH (c) RETURN c.x }", "SHOW INDEXES YIELD name WHERE name = 'x' RETURN count(*)",
+		"MATCH (s:A) ((a:A)-[r:T {x: $p}]->(b)-[q]-(c) WHERE a.x < c.x OR (b)--(s)){1,3} (t)-[f:T]-(u) WHERE size(r) > 1 RETURN a, b, q, f",
+		"MATCH p = SHORTEST 2 GROUPS (s:A {id: 1}) ((a)-[r]->(b) WHERE r.x = 1)+ (m:B)-[f:T]-{1,2}(t:B) WHERE length(p) > 2 RETURN p, a, r, m, f",
+		"MATCH (s), (t) MATCH ANY 3 (q = (s)-->(m)--*(t) WHERE m.k = s.k AND any(x IN nodes(q) WHERE x.k = t.k)) OPTIONAL MATCH ALL SHORTEST (t)-[*0..3 {x: s.k}]->(s) RETURN m",
 		"CREATE INDEX FOR (n:A) ON (n.x)", "CALL db.labels() YIELD label RETURN label", "MATCH (a)-[r1]-(b)-[r2*0..]-(c), (d) WHERE id(d) = id(a) AND a.x = d.x RETURN a{.x, .*, y: b.z}",
 		"RETURN 1 AS x UNION ALL RETURN 2 AS x", "MATCH (n) WITH n AS m, n.x AS y WHERE n.z MATCH (m)-->(n) RETURN m ORDER BY y",
 	} {

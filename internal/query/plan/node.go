@@ -306,7 +306,8 @@ type Group struct {
 	At   int
 }
 
-// ShortestPath finds one or all shortest trails between two bound vertices of Min (0 or 1) to Max relationships.
+// ShortestPath finds one or all shortest trails between two bound vertices of Min (0 or 1) to Max relationships. Shared: no condition reads a variable
+// of the row but From, so that neighbouring rows with the same From can be served by one search.
 type ShortestPath struct {
 	Base
 	Child    Node
@@ -318,6 +319,7 @@ type ShortestPath struct {
 	Dir      store.Direction
 	Min, Max int // Max −1: unbounded
 	All      bool
+	Shared   bool
 	Unique   []Slot
 	RelPred  expr.Expr // as in VarExpand
 	StepRel  Slot

@@ -104,6 +104,14 @@ func (b *builder) shortest(s *stream, st *state, uniq []Slot) *stream {
 	}
 	n := &ShortestPath{Base: p.base(st.card), Child: s.root, From: r.Left.Slot, To: r.Right.Slot, Rels: q.Var.Slot, Path: sel.Path.Slot, Length: NoSlot, Types: q.Types, Dir: q.Dir,
 		Min: q.Min, Max: q.Max, All: sel.Kind == bind.SelectGroups, Unique: uniq, RelPred: p.and(steps.rel), StepRel: steps.relSlot, NodePred: p.and(steps.node), StepNode: steps.nodeSlot}
+	n.Shared = len(uniq) == 0
+	row := slotSet{}
+	for _, e := range append(steps.rel, steps.node...) {
+		row.reads(e)
+	}
+	for v := range row.all() {
+		n.Shared = n.Shared && (v == n.From || !s.bound.has(v))
+	}
 	out := s.with(n)
 	out.bound = clone(s.bound)
 	for _, v := range r.Binds() {

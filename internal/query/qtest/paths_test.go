@@ -2,9 +2,12 @@ package qtest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // pathsGraph is a line 1→2→3→4 of R with a shortcut 1→3 of S, a way 4→1 of S that closes the circle, and a loop at 2.
@@ -119,4 +122,112 @@ func TestPathSelectors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSharedSearch: rows that begin at the same vertex share a search: the relationships read are those of one walk through the graph, whatever the
+// number of ends (query.md §3.11, IC1).
+func TestSharedSearch(t *testing.T) {
+	const n = 1000
+	d := On(engineStore(t))
+	d.Must(t, fmt.Sprintf("UNWIND range(0, %d) AS i CREATE (:P {i: i})", n-1), nil)
+	d.Must(t, fmt.Sprintf("MATCH (a:P) WITH a ORDER BY a.i WITH collect(a) AS l UNWIND range(0, %d) AS i UNWIND [1, 7, 31] AS s WITH l[i] AS a, l[(i * 5 + s) %% %d] AS b CREATE (a)-[:K]->(b)", n-1, n), nil)
+	all := int64(2 * 3 * n) // each relationship seen from both ends
+	for _, c := range []struct {
+		q    string
+		most int64 // walks through the graph: one for each batch of candidates, which are made of 32, 128, 512 … rows
+		want string
+	}{
+		{"MATCH (p:P {i: 0}) MATCH (f:P) WHERE f <> p WITH p, f MATCH path = shortestPath((p)-[:K*]-(f)) RETURN count(path), max(length(path)) < 9", 6, "999 | true\n"},
+		{"MATCH (p:P {i: 0}) MATCH (f:P) WHERE f <> p WITH p, f MATCH path = allShortestPaths((p)-[:K*..3]-(f)) RETURN count(path) > 100", 6, "true\n"},
+		{"MATCH (p:P {i: 0}) MATCH (f:P) WHERE f <> p WITH p, f MATCH path = ANY SHORTEST (p) ((a)-[r:K]-(b))+ (f) RETURN count(path)", 6, "999\n"},
+		{"MATCH (p:P {i: 0}) MATCH path = ANY SHORTEST (p)-[:K]-+(f:P) RETURN count(path) >= 999", 2, "true\n"},
+	} {
+		res := d.Must(t, c.q, nil)
+		if got := res.Text(); got != c.want {
+			t.Errorf("%s\ngot  %q\nwant %q", c.q, got, c.want)
+		}
+		if read := res.Counters.EdgesRead; read == 0 || read > c.most*all {
+			t.Errorf("%s\nread %d relationships, a walk through the graph is %d\n%s", c.q, read, all, res.Plan)
+		}
+	}
+}
+
+// TestPathLimits: a search is accounted for, and does not recurse on the length of paths.
+func TestPathLimits(t *testing.T) {
+	d := New(nil)
+	d.Must(t, "CREATE (:P {i: 0})", nil)
+	d.Must(t, "UNWIND range(1, 3000) AS i CREATE (:P {i: i})", nil)
+	d.Must(t, "MATCH (a:P) WITH a ORDER BY a.i WITH collect(a) AS l UNWIND range(0, 2999) AS i WITH l[i] AS a, l[i + 1] AS b CREATE (a)-[:K]->(b)", nil)
+	for _, q := range []string{
+		"MATCH p = ANY SHORTEST (a:P {i: 0}) ((x)-[r:K]->(y))+ (b:P {i: 3000}) RETURN length(p), size(r)",
+		"MATCH p = SHORTEST 2 (a:P {i: 0}) ((x)-[r:K]->(y)-[:K]->(z) WHERE x.i < z.i)+ (b:P {i: 3000}) RETURN length(p), size(r) * 2",
+		"MATCH p = (a:P {i: 0}) ((x)-[r:K]->(y))+ (b:P {i: 3000}) RETURN length(p), size(r)",
+	} {
+		if got := d.Must(t, q, nil).Text(); got != "3000 | 3000\n" {
+			t.Errorf("%s: %q", q, got)
+		}
+	}
+	d.Exec = exec.Options{MemLimit: 64 << 10}
+	_, err := d.Run("MATCH p = ANY SHORTEST (a:P {i: 0}) ((x)-[r:K]->(y))+ (b:P {i: 3000}) RETURN length(p)", nil)
+	if !dberr.Is(err, dberr.OutOfMemory) {
+		t.Errorf("a search beyond the memory limit: %v", err)
+	}
+}
+
+func TestPathErrors(t *testing.T) {
+	d := New(nil)
+	for _, c := range []struct{ q, want string }{
+		{"MATCH ((a)-->(b)) (c)-->(d) RETURN a", "needs a quantifier"},
+		{"MATCH ((a)){2} RETURN a", "at least one relationship"},
+		{"MATCH (((a)-->(b)){2} (c)-->(d)){2} RETURN a", "nested"},
+		{"MATCH ((a)-->(b) ((c)-->(d)){2} (e)){2} RETURN a", "nested"},
+		{"MATCH ((a)-[*]->(b)){2} RETURN a", "cannot be part of a quantified path pattern"},
+		{"MATCH ((a)-->+(b)){2} RETURN a", "cannot be part of a quantified path pattern"},
+		{"MATCH (p = (a)-->(b)){2} RETURN a", "assigning a path"},
+		{"MATCH (a) MATCH ((a)-->(b)){2} RETURN a", "already defined in a previous clause"},
+		{"MATCH ((a)-->(b)){2} ((a)-->(c)){2} RETURN a", "elsewhere in the same MATCH"},
+		{"MATCH ((a)-[r]->(b)-[r]->(c)){2} RETURN a", "cannot be used twice"},
+		{"MATCH (x) ((a)-->(b) WHERE a.n = x.n){2} RETURN a", "already bound in a previous clause"},
+		{"MATCH ((a)-->(b)){2}, (a)-->(c) RETURN a", "not a Node"},
+		{"MATCH ((a)-->(b)){2} RETURN a.n", "no propert"},
+		{"MATCH ((a)-->(b)){0} RETURN a", "upper bound must be at least one"},
+		{"MATCH ((a)-->(b)){3,2} RETURN a", "not below the lower"},
+		{"MATCH (shortestPath((a)-[*]->(b))) RETURN a", "whole path"},
+		{"MATCH (ANY SHORTEST (a)-->(b)){2} RETURN a", "whole path"},
+		{"MATCH shortestPath((a) ((x)-->(y)){2} (b)) RETURN a", "cannot hold a quantified path pattern"},
+		{"MATCH shortestPath((a)-->+(b)) RETURN a", "cannot hold a quantified relationship"},
+		{"MATCH shortestPath((a)-->(b)-->(c)) RETURN a", "a single relationship"},
+		{"MATCH shortestPath((a)-[*2..]->(b)) RETURN a", "does not support a minimal length different from 0 or 1"},
+		{"MATCH allShortestPaths((a)-[*3]->(b)) RETURN a", "does not support a minimal length different from 0 or 1"},
+		{"MATCH ANY SHORTEST shortestPath((a)-[*]->(b)) RETURN a", "cannot be combined"},
+		{"MATCH ANY SHORTEST (a)-->+(b), (c) RETURN a", "multiple path patterns"},
+		{"MATCH SHORTEST 1 (a)-->+(b), SHORTEST 1 (c)-->+(d) RETURN a", "multiple path patterns"},
+		{"MATCH SHORTEST 0 (a)-->+(b) RETURN a", "greater than 0"},
+		{"MATCH SHORTEST (a)-->+(b) RETURN a", "a number of paths"},
+		{"MATCH REPEATABLE ELEMENTS (a)-->(b) RETURN a", "not part of Cypher 5"},
+		{"MATCH (a) RETURN [(a) ((x)-->(y)){2} (b) | 1]", ""},
+		{"MATCH (a) RETURN [p = ANY SHORTEST (a)-->(b) | p]", ""},
+		{"CREATE ((a)-[:T]->(b)){2}", ""},
+		{"CREATE ANY SHORTEST (a)-[:T]->(b)", "matched only"},
+		{"MERGE ((a)-[:T]->(b)){2}", ""},
+	} {
+		_, err := d.Run(c.q, nil)
+		if err == nil {
+			t.Errorf("%s is accepted", c.q)
+			continue
+		}
+		e := dberr.As(err)
+		if text := e.Error() + " " + e.Hint; !strings.Contains(text, c.want) || e.Phase != dberr.CompileTime || e.Code == dberr.Internal {
+			t.Errorf("%s\n%s", c.q, Explain(err))
+		}
+	}
+	d.Must(t, "CREATE (:A)-[:T]->(:B)", nil)
+	for _, k := range []value.Value{value.NewInt(0), value.NewInt(-1), value.NewString("x"), {}} {
+		if _, err := d.Run("MATCH SHORTEST $k (a:A)-->+(b) RETURN a", Params{"k": k}); err == nil || dberr.Is(err, dberr.Internal) {
+			t.Errorf("SHORTEST %s: %v", Canon(k, false), err)
+		}
+	}
+	if got := d.Must(t, "MATCH p = SHORTEST $k PATHS (a:A)-->+(b) RETURN length(p)", Params{"k": value.NewInt(2)}).Text(); got != "1\n" {
+		t.Errorf("SHORTEST $k: %q", got)
+	}
 }
