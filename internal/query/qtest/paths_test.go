@@ -231,3 +231,21 @@ func TestPathErrors(t *testing.T) {
 		t.Errorf("SHORTEST $k: %q", got)
 	}
 }
+
+// TestShortestToItself: a documented difference to Neo4j, which raises an error by default.
+func TestShortestToItself(t *testing.T) {
+	eachRun(t, func(t *testing.T, d *DB) {
+		d.Must(t, pathsGraph, nil)
+		for q, want := range map[string]string{
+			"MATCH (a {n: 1}) MATCH p = shortestPath((a)-[*]->(a)) RETURN length(p)":                                "3\n",
+			"MATCH (a {n: 1}) MATCH p = shortestPath((a)-[*0..]->(a)) RETURN length(p)":                             "0\n",
+			"MATCH (a {n: 1}), (b {n: 1}) MATCH p = allShortestPaths((a)-[*]->(b)) RETURN length(p)":                "3\n",
+			"MATCH (a {n: 1}), (b) MATCH p = shortestPath((a)-[*]->(b)) RETURN b.n AS n, length(p) AS l ORDER BY n": "1 | 3\n2 | 1\n3 | 1\n4 | 2\n",
+			"MATCH (a {n: 1})-[:R*1..2]->(x)-[:R]->{1,2}(b) RETURN x.n AS x, b.n AS b ORDER BY x, b":                "2 | 3\n2 | 4\n3 | 4\n",
+		} {
+			if got := d.Must(t, q, nil).Text(); got != want {
+				t.Errorf("%s\ngot  %q\nwant %q", q, got, want)
+			}
+		}
+	})
+}
