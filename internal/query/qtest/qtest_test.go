@@ -12,6 +12,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/engine"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
+	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/testkit"
 )
@@ -189,4 +190,22 @@ func TestDifferential(t *testing.T) {
 	}
 	t.Run("memory", func(t *testing.T) { compare(t, n, seed, New(nil)) })
 	t.Run("engine", func(t *testing.T) { compare(t, n/2, seed+1<<32, On(engineStore(t))) })
+}
+
+// TestTCKRules runs the TCK with every rule of the planner off, and with those that pay only for many rows applied to few.
+func TestTCKRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the TCK itself is enough with -short")
+	}
+	off := map[plan.Rule]bool{}
+	for _, r := range plan.Rules {
+		off[r] = true
+	}
+	for name, opt := range map[string]plan.Options{"all off": {Off: off}, "forced": {Force: true}} {
+		t.Run(name, func(t *testing.T) {
+			d := New(nil)
+			d.Plan = opt
+			tck(t, d)
+		})
+	}
 }
