@@ -4,6 +4,7 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/temporal"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
@@ -320,7 +321,7 @@ func member1(v value.Value, key string) (value.Value, error) {
 	case k == value.Point:
 		return pointComponent(v, key)
 	case k.IsTemporal():
-		return temporalComponent(v, key)
+		return temporal.Component(v, key)
 	}
 	return value.Value{}, typeError(v, "a Map, Node, Relationship, Point or temporal value")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/temporal"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
@@ -445,7 +446,7 @@ func (s *sumStates) result(_ *Env, g int, out *vec.Column) error {
 		v := value.NewDuration(p[0], p[1], p[2], p[3])
 		if s.avg {
 			var err error
-			if v, err = scaleDuration(v, 1, float64(t.n)); err != nil {
+			if v, err = temporal.Scale(v, 1, float64(t.n)); err != nil {
 				return err
 			}
 		}

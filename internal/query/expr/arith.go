@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/temporal"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
@@ -290,15 +291,15 @@ func arith(op Op, a, b value.Value, f *frame) (value.Value, error) {
 			return f.c.mapValue(), nil
 		}
 		if op == OpAdd {
-			if v, ok, err := addTemporal(a, b, 1); ok {
+			if v, ok, err := temporal.Add(a, b, 1); ok {
 				return v, err
 			}
-			if v, ok, err := addTemporal(b, a, 1); ok {
+			if v, ok, err := temporal.Add(b, a, 1); ok {
 				return v, err
 			}
 		}
 	case OpSub:
-		if v, ok, err := addTemporal(a, b, -1); ok {
+		if v, ok, err := temporal.Add(a, b, -1); ok {
 			return v, err
 		}
 	case OpMul, OpDiv:
@@ -310,13 +311,13 @@ func arith(op Op, a, b value.Value, f *frame) (value.Value, error) {
 				}
 				x = 1 / x
 				if kb == value.Int {
-					return scaleDuration(a, 1, float64(b.Int()))
+					return temporal.Scale(a, 1, float64(b.Int()))
 				}
 			}
-			return scaleDuration(a, x, 1)
+			return temporal.Scale(a, x, 1)
 		}
 		if kb == value.Duration && a.IsNumber() && op == OpMul {
-			return scaleDuration(b, toFloat(a), 1)
+			return temporal.Scale(b, toFloat(a), 1)
 		}
 	}
 	return value.Value{}, dberr.New(dberr.TypeError, "%s cannot be applied to %s and %s", op, KindName(ka), KindName(kb)).WithToken("InvalidArgumentType")
@@ -436,7 +437,7 @@ func (c *comp) sign(neg bool, x child) evalFn {
 				d.Negative = !d.Negative && !d.IsZero()
 				out.Append(value.NewNumeric(d))
 			case k == value.Duration && neg:
-				v, err := scaleDuration(col.Value(i), -1, 1)
+				v, err := temporal.Scale(col.Value(i), -1, 1)
 				if err != nil {
 					return nil, err
 				}

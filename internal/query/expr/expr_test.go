@@ -23,7 +23,7 @@ func k(text string) Expr {
 	return &Const{V: v}
 }
 
-func temporal(kind value.Kind, text string) Expr {
+func moment(kind value.Kind, text string) Expr {
 	v, err := value.ParseTemporal(kind, text)
 	if err != nil {
 		panic(err)
@@ -121,8 +121,8 @@ func TestComparison(t *testing.T) {
 		{bin(OpEq, k("{}"), k("{k: null}")), "false"}, {bin(OpLt, k("9007199254740992.0"), k("9007199254740993")), "true"}, {bin(OpEq, k("9007199254740992.0"), k("9007199254740993")), "false"},
 		{bin(OpLe, k("'a'"), k("'a'")), "true"}, {bin(OpGt, k("'b'"), k("'a'")), "true"}, {bin(OpEq, k("'a'"), k("'b'")), "false"}, {bin(OpLt, k("false"), k("true")), "true"},
 		{chain([]Op{OpLt, OpLt}, k("1"), k("2"), k("3")), "true"}, {chain([]Op{OpLt, OpLt}, k("1"), k("null"), k("3")), "null"}, {chain([]Op{OpLt, OpGt}, k("1"), k("2"), k("3")), "false"},
-		{bin(OpEq, temporal(value.DateTime, "2020-01-01T00:00Z"), temporal(value.DateTime, "2020-01-01T01:00+01:00")), "true"},
-		{bin(OpLt, temporal(value.Duration, "P1M"), temporal(value.Duration, "P30D")), "null"}, {bin(OpLt, temporal(value.Date, "2020-01-01"), temporal(value.Date, "2020-01-02")), "true"},
+		{bin(OpEq, moment(value.DateTime, "2020-01-01T00:00Z"), moment(value.DateTime, "2020-01-01T01:00+01:00")), "true"},
+		{bin(OpLt, moment(value.Duration, "P1M"), moment(value.Duration, "P30D")), "null"}, {bin(OpLt, moment(value.Date, "2020-01-01"), moment(value.Date, "2020-01-02")), "true"},
 		{bin(OpIn, k("1"), k("[]")), "false"}, {bin(OpIn, k("null"), k("[]")), "false"}, {bin(OpIn, k("null"), k("[null]")), "null"}, {bin(OpIn, k("3"), k("[1, null, 3]")), "true"},
 		{bin(OpIn, k("3"), k("[1, null]")), "null"}, {bin(OpIn, k("[1]"), k("[[1, null]]")), "false"}, {bin(OpIn, k("[1, 2]"), k("[[1, null]]")), "null"}, {bin(OpIn, k("1"), k("null")), "null"},
 		{bin(OpIn, k("1"), k("2")), "!InvalidArgumentType"},
@@ -199,17 +199,17 @@ func TestFunctions(t *testing.T) {
 
 func TestTemporal(t *testing.T) {
 	add := func(kind value.Kind, text, dur string) Expr {
-		return bin(OpAdd, temporal(kind, text), temporal(value.Duration, dur))
+		return bin(OpAdd, moment(kind, text), moment(value.Duration, dur))
 	}
 	dt := fn("datetime", k("{epochMillis: 1450000000000}"))
 	check(t, []evalCase{
 		{add(value.Date, "2015-01-31", "P1M"), "'2015-02-28'"}, {add(value.Date, "2016-01-31", "P1M"), "'2016-02-29'"}, {add(value.Date, "2015-01-01", "PT25H"), "'2015-01-02'"},
 		{add(value.LocalTime, "23:00", "PT2H"), "'01:00'"}, {add(value.LocalDateTime, "2015-12-31T23:59:59", "PT1.5S"), "'2016-01-01T00:00:00.5'"}, {add(value.DateTime, "2015-03-28T12:00[Europe/Berlin]", "P1D"), "'2015-03-29T12:00+02:00[Europe/Berlin]'"},
-		{add(value.DateTime, "2015-03-28T12:00[Europe/Berlin]", "PT24H"), "'2015-03-29T13:00+02:00[Europe/Berlin]'"}, {bin(OpSub, temporal(value.Date, "2015-03-31"), temporal(value.Duration, "P1M")), "'2015-02-28'"},
-		{bin(OpAdd, temporal(value.Duration, "P1Y"), temporal(value.Duration, "P1M1D")), "'P1Y1M1D'"}, {bin(OpMul, temporal(value.Duration, "P1DT1H"), k("2")), "'P2DT2H'"}, {bin(OpDiv, temporal(value.Duration, "P1D"), k("2")), "'PT12H'"},
-		{bin(OpAdd, k("1"), temporal(value.Duration, "P1D")), "!InvalidArgumentType"},
-		{dt, "'2015-12-13T09:46:40Z'"}, {prop(dt, "month"), "12"}, {prop(dt, "day"), "13"}, {prop(dt, "epochMillis"), "1450000000000"}, {prop(temporal(value.Date, "1984-10-11"), "week"), "41"}, {prop(temporal(value.Date, "1984-10-11"), "dayOfQuarter"), "11"},
-		{prop(temporal(value.Date, "1984-10-11"), "hour"), "!ArgumentError"}, {prop(temporal(value.Duration, "P1Y4M10DT1H1M1.111111111S"), "minutesOfHour"), "1"}, {prop(temporal(value.DateTime, "1984-11-11T12:31:14.645876123+01:00"), "offsetMinutes"), "60"},
+		{add(value.DateTime, "2015-03-28T12:00[Europe/Berlin]", "PT24H"), "'2015-03-29T13:00+02:00[Europe/Berlin]'"}, {bin(OpSub, moment(value.Date, "2015-03-31"), moment(value.Duration, "P1M")), "'2015-02-28'"},
+		{bin(OpAdd, moment(value.Duration, "P1Y"), moment(value.Duration, "P1M1D")), "'P1Y1M1D'"}, {bin(OpMul, moment(value.Duration, "P1DT1H"), k("2")), "'P2DT2H'"}, {bin(OpDiv, moment(value.Duration, "P1D"), k("2")), "'PT12H'"},
+		{bin(OpAdd, k("1"), moment(value.Duration, "P1D")), "!InvalidArgumentType"},
+		{dt, "'2015-12-13T09:46:40Z'"}, {prop(dt, "month"), "12"}, {prop(dt, "day"), "13"}, {prop(dt, "epochMillis"), "1450000000000"}, {prop(moment(value.Date, "1984-10-11"), "week"), "41"}, {prop(moment(value.Date, "1984-10-11"), "dayOfQuarter"), "11"},
+		{prop(moment(value.Date, "1984-10-11"), "hour"), "!ArgumentError"}, {prop(moment(value.Duration, "P1Y4M10DT1H1M1.111111111S"), "minutesOfHour"), "1"}, {prop(moment(value.DateTime, "1984-11-11T12:31:14.645876123+01:00"), "offsetMinutes"), "60"},
 		{fn("date", k("'2015-07-21'")), "'2015-07-21'"}, {fn("date", k("{year: 1984, week: 10, dayOfWeek: 3}")), "'1984-03-07'"}, {fn("date", k("{year: 1984, quarter: 3, dayOfQuarter: 45}")), "'1984-08-14'"}, {fn("date", k("{year: 1984, ordinalDay: 202}")), "'1984-07-20'"},
 		{fn("date", k("{month: 3}")), "!ArgumentError"}, {fn("date", k("'nope'")), "!InvalidText"}, {fn("localtime", k("{hour: 12, minute: 31, second: 14, millisecond: 645, microsecond: 876, nanosecond: 123}")), "'12:31:14.645876123'"},
 		{fn("time", k("{hour: 12, minute: 31, timezone: '+01:00'}")), "'12:31+01:00'"}, {fn("datetime", k("{year: 1984, month: 10, day: 11, hour: 12, timezone: 'Europe/Berlin'}")), "'1984-10-11T12:00+01:00[Europe/Berlin]'"},
@@ -219,15 +219,15 @@ func TestTemporal(t *testing.T) {
 }
 
 func TestDurationBetweenAndTruncate(t *testing.T) {
-	date := func(s string) Expr { return temporal(value.Date, s) }
-	dt := func(s string) Expr { return temporal(value.DateTime, s) }
+	date := func(s string) Expr { return moment(value.Date, s) }
+	dt := func(s string) Expr { return moment(value.DateTime, s) }
 	check(t, []evalCase{
-		{fn("duration.between", date("1984-10-11"), date("2015-06-24")), "'P30Y8M13D'"}, {fn("duration.between", temporal(value.LocalTime, "14:30"), dt("2015-07-21T21:40:32.142+0100")), "'PT7H10M32.142S'"},
+		{fn("duration.between", date("1984-10-11"), date("2015-06-24")), "'P30Y8M13D'"}, {fn("duration.between", moment(value.LocalTime, "14:30"), dt("2015-07-21T21:40:32.142+0100")), "'PT7H10M32.142S'"},
 		{fn("duration.between", dt("2014-07-21T21:40:36.143+0200"), dt("2015-07-21T21:40:32.142+0100")), "'P1YT59M55.999S'"}, {fn("duration.between", date("-999999999-01-01"), date("+999999999-12-31")), "'P1999999998Y11M30D'"},
-		{fn("duration.between", dt("2017-10-28T23:00+02:00[Europe/Berlin]"), dt("2017-10-29T04:00+01:00[Europe/Berlin]")), "'PT6H'"}, {fn("duration.inDays", temporal(value.LocalDateTime, "2015-07-21T21:40:32.142"), date("2015-06-24")), "'P-27D'"},
+		{fn("duration.between", dt("2017-10-28T23:00+02:00[Europe/Berlin]"), dt("2017-10-29T04:00+01:00[Europe/Berlin]")), "'PT6H'"}, {fn("duration.inDays", moment(value.LocalDateTime, "2015-07-21T21:40:32.142"), date("2015-06-24")), "'P-27D'"},
 		{fn("duration.inMonths", date("2018-03-11"), date("2016-06-24")), "'P-1Y-8M'"}, {fn("duration.inSeconds", date("1984-10-11"), date("2015-06-24")), "'PT269112H'"}, {fn("duration.between", k("null"), date("2015-06-24")), "null"},
 		{fn("date.truncate", k("'millennium'"), date("2017-10-11"), k("{day: 2}")), "'2000-01-02'"}, {fn("date.truncate", k("'week'"), date("1984-10-11"), k("{dayOfWeek: 2}")), "'1984-10-09'"},
-		{fn("datetime.truncate", k("'year'"), dt("1984-10-11T12:31:14.645-01:00"), k("{timezone: 'Europe/Berlin'}")), "'1984-01-01T00:00+01:00[Europe/Berlin]'"}, {fn("localtime.truncate", k("'millisecond'"), temporal(value.LocalTime, "12:31:14.645876123"), k("{nanosecond: 2}")), "'12:31:14.645000002'"},
+		{fn("datetime.truncate", k("'year'"), dt("1984-10-11T12:31:14.645-01:00"), k("{timezone: 'Europe/Berlin'}")), "'1984-01-01T00:00+01:00[Europe/Berlin]'"}, {fn("localtime.truncate", k("'millisecond'"), moment(value.LocalTime, "12:31:14.645876123"), k("{nanosecond: 2}")), "'12:31:14.645000002'"},
 		{fn("date.truncate", k("'hour'"), date("2017-10-11")), "!ArgumentError"}, {fn("date.truncate", k("'fortnight'"), date("2017-10-11")), "!ArgumentError"},
 	})
 }

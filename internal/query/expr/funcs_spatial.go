@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/temporal"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
@@ -142,7 +143,7 @@ func pointComponent(v value.Value, key string) (value.Value, error) {
 	case "crs":
 		return value.NewString(crs.Name), nil
 	default:
-		return value.Value{}, noComponent(v, key)
+		return value.Value{}, temporal.NoComponent(v, key)
 	}
 	c := v.Coords()
 	if i >= len(c) || len(key) > 1 && !crs.Geographic {
