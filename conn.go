@@ -73,9 +73,11 @@ func internalLanguage(l Language) session.Language {
 // Run runs one statement. Outside a transaction it is committed when its rows are closed; a statement that writes before Run returns.
 func (c *Conn) Run(ctx context.Context, text string, lang Language, params Params) (*Rows, error) {
 	c.closeRows()
+	c.s.Wake()
 	r, err := start(ctx, c.s, text, internalLanguage(lang), params, nil)
 	if err != nil {
 		c.s.Fail()
+		c.s.Idle(nil)
 		return nil, publicError(err, text)
 	}
 	if r.portal.Wrote() && c.s.Status() == 'I' {
@@ -86,6 +88,7 @@ func (c *Conn) Run(ctx context.Context, text string, lang Language, params Param
 	c.r = r
 	r.end = func(ok bool) error {
 		c.r = nil
+		defer c.s.Idle(nil)
 		if !ok {
 			c.s.Fail()
 			return nil

@@ -206,6 +206,7 @@ func (db *DB) Begin(ctx context.Context, o TxOptions) (*Tx, error) {
 		s.Close()
 		return nil, publicError(err, "")
 	}
+	s.Idle(nil)
 	return &Tx{s: s}, nil
 }
 
@@ -238,9 +239,11 @@ func (tx *Tx) query(ctx context.Context, text string, lang session.Language, par
 
 // start is query with an error as it came.
 func (tx *Tx) start(ctx context.Context, text string, lang session.Language, params Params, args []any) (*Rows, error) {
+	tx.s.Wake()
 	rows, err := start(ctx, tx.s, text, lang, params, args)
 	if err != nil {
 		tx.s.Fail()
+		tx.s.Idle(nil)
 		return nil, err
 	}
 	rows.end = func(ok bool) error {
@@ -248,6 +251,7 @@ func (tx *Tx) start(ctx context.Context, text string, lang session.Language, par
 		if !ok {
 			tx.s.Fail()
 		}
+		tx.s.Idle(nil)
 		return nil
 	}
 	tx.rows = rows
@@ -260,6 +264,7 @@ func (tx *Tx) Exec(ctx context.Context, cypher string, params Params) (Result, e
 	if tx.done {
 		return res, ErrTxDone
 	}
+	tx.s.Wake()
 	parts, err := tx.s.SplitAs(cypher, session.Cypher)
 	if err != nil {
 		tx.s.Fail()
@@ -296,6 +301,8 @@ func (tx *Tx) Savepoint(ctx context.Context, name string) error {
 	if tx.done {
 		return ErrTxDone
 	}
+	tx.s.Wake()
+	defer tx.s.Idle(nil)
 	return publicError(tx.s.Savepoint(ctx, name), "")
 }
 
@@ -304,6 +311,8 @@ func (tx *Tx) Release(ctx context.Context, name string) error {
 	if tx.done {
 		return ErrTxDone
 	}
+	tx.s.Wake()
+	defer tx.s.Idle(nil)
 	return publicError(tx.s.Release(ctx, name), "")
 }
 
@@ -312,6 +321,8 @@ func (tx *Tx) RollbackTo(name string) error {
 	if tx.done {
 		return ErrTxDone
 	}
+	tx.s.Wake()
+	defer tx.s.Idle(nil)
 	return publicError(tx.s.RollbackTo(name), "")
 }
 
@@ -324,6 +335,7 @@ func (tx *Tx) Commit(ctx context.Context) error {
 		tx.rows.Close()
 	}
 	tx.done = true
+	tx.s.Wake()
 	defer tx.s.Close()
 	undone, err := tx.s.Commit(ctx)
 	if err == nil && undone {
@@ -338,6 +350,7 @@ func (tx *Tx) Rollback() error {
 		return nil
 	}
 	tx.done = true
+	tx.s.Wake()
 	tx.s.Rollback()
 	tx.s.Close()
 	return nil

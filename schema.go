@@ -35,6 +35,8 @@ type ConstraintInfo struct {
 // Schema describes the connection's graph.
 func (c *Conn) Schema(ctx context.Context) (*Schema, error) {
 	c.closeRows()
+	c.s.Wake()
+	defer c.s.Idle(nil)
 	in, err := c.s.Schema(ctx)
 	if err != nil {
 		return nil, publicError(err, "")
@@ -58,6 +60,8 @@ func (c *Conn) Schema(ctx context.Context) (*Schema, error) {
 // Graphs returns the names of the database's graphs.
 func (c *Conn) Graphs(ctx context.Context) ([]string, error) {
 	c.closeRows()
+	c.s.Wake()
+	defer c.s.Idle(nil)
 	names, err := c.s.Graphs(ctx)
 	return names, publicError(err, "")
 }

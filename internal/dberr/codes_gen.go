@@ -18,6 +18,9 @@ const (
 	ShuttingDown
 	Canceled
 	StatementTimeout
+	Terminated
+	TransactionTimeout
+	IdleTimeout
 	LockTimeout
 	SerializationFailure
 	Deadlock
@@ -94,6 +97,9 @@ var table = [...]row{
 	ShuttingDown:               {name: "ShuttingDown", sqlState: "57P01", neo4j: "Neo.TransientError.General.DatabaseUnavailable", gql: "51N00", tckType: "", retry: false},
 	Canceled:                   {name: "Canceled", sqlState: "57014", neo4j: "Neo.ClientError.Transaction.Terminated", gql: "25N14", tckType: "", retry: false},
 	StatementTimeout:           {name: "StatementTimeout", sqlState: "57014", neo4j: "Neo.ClientError.Transaction.TransactionTimedOut", gql: "25N14", tckType: "", retry: false},
+	Terminated:                 {name: "Terminated", sqlState: "57014", neo4j: "Neo.ClientError.Transaction.Terminated", gql: "25N14", tckType: "", retry: false},
+	TransactionTimeout:         {name: "TransactionTimeout", sqlState: "25P04", neo4j: "Neo.ClientError.Transaction.TransactionTimedOut", gql: "25N14", tckType: "", retry: false},
+	IdleTimeout:                {name: "IdleTimeout", sqlState: "25P03", neo4j: "Neo.ClientError.Transaction.TransactionTimedOut", gql: "25N14", tckType: "", retry: false},
 	LockTimeout:                {name: "LockTimeout", sqlState: "55P03", neo4j: "Neo.TransientError.Transaction.LockAcquisitionTimeout", gql: "50N00", tckType: "", retry: false},
 	SerializationFailure:       {name: "SerializationFailure", sqlState: "40001", neo4j: "Neo.TransientError.Transaction.Outdated", gql: "40001", tckType: "", retry: true},
 	Deadlock:                   {name: "Deadlock", sqlState: "40P01", neo4j: "Neo.TransientError.Transaction.DeadlockDetected", gql: "40001", tckType: "", retry: true},

@@ -380,6 +380,7 @@ func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, a
 		Temp:      s.db.temp,
 		Import:    s.db.files,
 		Nested:    nested{s},
+		Server:    surroundings{s},
 		Profile:   q.Explain == plan.Profile || profiling(ctx),
 		Now:       time.Now(),
 		TxNow:     s.txTime,
@@ -391,11 +392,6 @@ func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, a
 	}
 	if zone := s.raw(settings["timezone"]); zone != "UTC" {
 		o.Zone, _ = location(zone)
-	}
-	if q.Schema {
-		for _, name := range settingNames() {
-			o.Settings = append(o.Settings, [2]string{name, s.Setting(name)})
-		}
 	}
 	return o
 }

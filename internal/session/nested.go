@@ -56,9 +56,6 @@ func (n nested) Begin(ctx context.Context) (store.Tx, string, func(), error) {
 		return nil, "", nil, err
 	}
 	tx.SetLockTimeout(s.lockTimeout())
-	r := s.db.register(s, s.raw(settings["hedgerow.graph"]))
-	if s.record != nil {
-		r.outer = s.record.name()
-	}
+	r := s.db.register(s, s.raw(settings["hedgerow.graph"]), s.record)
 	return tx, r.name(), func() { s.db.unregister(r) }, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/sqltype"
@@ -87,7 +88,8 @@ type Portal struct {
 	n       int64 // rows handed out since Start
 	ctx     context.Context
 	stop    *interrupt
-	running bool // stop is reached by Cancel and the time limit
+	broken  error // the transaction was ended from outside while rows were left
+	running bool  // stop is reached by Cancel and the time limit
 }
 
 // Bind makes a portal. The unnamed one is replaced.
@@ -159,7 +161,7 @@ func (p *Portal) Start(ctx context.Context) error {
 		_, err := p.s.need(ctx)
 		return err
 	}
-	p.stop = &interrupt{}
+	p.stop = &interrupt{text: p.p.Text, query: p.s.db.lastQuery.Add(1), began: time.Now()}
 	p.ctx, p.stop.cancel = context.WithCancel(context.WithValue(ctx, interruptKey{}, p.stop))
 	p.stop.ctx = p.ctx
 	p.s.used = true
@@ -194,6 +196,9 @@ func (p *Portal) Pause() {
 
 // Next returns the next row, nil at the end.
 func (p *Portal) Next(ctx context.Context) ([]value.Value, error) {
+	if p.broken != nil {
+		return nil, p.broken
+	}
 	if p.done || p.rows == nil {
 		return nil, nil
 	}
@@ -256,6 +261,9 @@ func (p *Portal) Close() {
 func (p *Portal) mapError(err error) error {
 	e := dberr.As(err)
 	if e.Code == dberr.Canceled {
+		if err := p.s.record.fate(); err != nil {
+			return err
+		}
 		code, why := dberr.Canceled, "user request"
 		if p.stop.timeout.Load() || errors.Is(p.ctx.Err(), context.DeadlineExceeded) {
 			code, why = dberr.StatementTimeout, "statement timeout"

@@ -45,6 +45,8 @@ type Database struct {
 	sessions map[*Session]struct{}
 	txs      map[uint64]*record // open transactions
 	lastTx   uint64
+
+	lastQuery atomic.Uint64
 }
 
 // New returns a database over a store.
@@ -67,8 +69,11 @@ func New(st store.Store, opt Options) *Database {
 // Client says who opens a session.
 type Client struct {
 	User, Database, Application string
-	Graph                       string // "" means the setting's initial value
-	Language                    Language
+	// Connection, Address and Protocol say how the client is connected; "" inside this process.
+	Connection, Address, Protocol string
+	Served                        string // the address that it connected to
+	Graph                         string // "" means the setting's initial value
+	Language                      Language
 }
 
 // Language is the language of statements whose first word does not decide.
@@ -135,6 +140,14 @@ type Session struct {
 	ageGraph    string
 	ageDialect  bool // LOAD 'age' was run: agtype is printed plainly unless a setting says otherwise (rules D5)
 
+	limit time.Duration // of the next transaction, or 0
+	cause *dberr.Error  // why the open block was given up, or nil
+	idle  struct {
+		mu      sync.Mutex // guards the fields below and, while waiting, the session's transaction
+		waiting bool
+		timer   *time.Timer
+	}
+
 	mu     sync.Mutex   // guards the field below
 	active []*interrupt // what runs: a portal and the cursor that it fetches from
 }
@@ -146,6 +159,10 @@ type interrupt struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	timer   *time.Timer
+
+	text  string // of the statement, for SHOW TRANSACTIONS
+	query uint64 // its number
+	began time.Time
 }
 
 func (i *interrupt) stop() {
@@ -187,11 +204,15 @@ func (db *Database) Open(c Client) *Session {
 
 // Close rolls back what is open and ends the session.
 func (s *Session) Close() {
+	s.Wake()
 	s.rollback()
 	s.db.mu.Lock()
 	delete(s.db.sessions, s)
 	s.db.mu.Unlock()
 }
+
+// SetConnection names the connection for SHOW TRANSACTIONS; it comes before the first statement.
+func (s *Session) SetConnection(name string) { s.client.Connection = name }
 
 // Sessions returns the number of open sessions.
 func (db *Database) Sessions() int {

@@ -108,7 +108,7 @@ func languageAt(text string, def Language) Language {
 	case "BEGIN", "START", "COMMIT", "END", "ABORT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "RESET", "DISCARD", "DEALLOCATE", "PREPARE", "EXECUTE",
 		"DECLARE", "FETCH", "MOVE", "CLOSE", "COPY", "LISTEN", "UNLISTEN", "NOTIFY", "VACUUM", "ANALYZE", "SELECT", "VALUES", "TABLE", "INSERT", "UPDATE", "CHECKPOINT", "TRUNCATE", "GRANT", "REVOKE", "ALTER":
 		return SQL
-	case "MATCH", "OPTIONAL", "UNWIND", "RETURN", "PROFILE", "CYPHER", "FOREACH", "USE":
+	case "MATCH", "OPTIONAL", "UNWIND", "RETURN", "PROFILE", "CYPHER", "FOREACH", "USE", "TERMINATE":
 		return Cypher
 	case "LOAD":
 		if word(i+1) == "CSV" {
@@ -118,7 +118,12 @@ func languageAt(text string, def Language) Language {
 	case "SHOW":
 		switch word(i + 1) {
 		case "INDEX", "INDEXES", "CONSTRAINT", "CONSTRAINTS", "FUNCTION", "FUNCTIONS", "PROCEDURE", "PROCEDURES", "DATABASE", "DATABASES",
-			"TRANSACTION", "TRANSACTIONS", "SETTINGS", "RANGE", "UNIQUE", "UNIQUENESS", "BUILT", "HOME", "DEFAULT", "LABELS":
+			"TRANSACTION", "TRANSACTIONS", "SETTING", "SETTINGS", "RANGE", "TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR", "UNIQUE", "UNIQUENESS", "NODE", "REL", "RELATIONSHIP",
+			"PROPERTY", "KEY", "EXIST", "EXISTENCE", "BUILT", "HOME", "DEFAULT", "USERS":
+			return Cypher
+		}
+		switch word(i+1) + " " + word(i+2) {
+		case "ALL INDEX", "ALL INDEXES", "ALL CONSTRAINT", "ALL CONSTRAINTS", "ALL FUNCTION", "ALL FUNCTIONS", "CURRENT USER", "USER DEFINED":
 			return Cypher
 		}
 		return SQL

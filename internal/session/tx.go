@@ -50,6 +50,9 @@ func (s *Session) setIsolation(v string) error {
 
 // need returns the open transaction, or begins one (S2).
 func (s *Session) need(ctx context.Context) (store.Tx, error) {
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
 	if s.failed {
 		return nil, dberr.New(dberr.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
@@ -72,7 +75,8 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 		return nil, err
 	}
 	tx.SetLockTimeout(s.lockTimeout())
-	s.tx, s.txTime, s.used = tx, time.Now(), false
+	s.txTime, s.used = time.Now(), false
+	s.opened(tx)
 	return tx, nil
 }
 
@@ -85,7 +89,7 @@ func (s *Session) renew(ctx context.Context) (store.Tx, error) {
 	if err := s.tx.Rollback(); err != nil {
 		return nil, err
 	}
-	s.tx = nil
+	s.over()
 	return s.need(ctx)
 }
 
@@ -129,6 +133,10 @@ func (s *Session) Commit(ctx context.Context) (rolledBack bool, err error) {
 		s.notice("WARNING", "25P01", "there is no transaction in progress")
 		return false, nil
 	}
+	if err := s.settle(); err != nil {
+		s.rollback()
+		return true, err
+	}
 	if s.failed {
 		s.rollback()
 		return true, nil
@@ -138,9 +146,13 @@ func (s *Session) Commit(ctx context.Context) (rolledBack bool, err error) {
 
 func (s *Session) commit(ctx context.Context) error {
 	s.closePortals()
+	if err := s.record.fate(); err != nil { // it came after the last statement
+		s.rollback()
+		return err
+	}
 	tx := s.tx
-	s.ran = 0
-	s.tx, s.block, s.failed, s.ddl, s.private, s.points = nil, false, false, false, nil, nil
+	defer s.db.unregister(s.record)
+	s.ended()
 	if tx == nil {
 		s.restoreLocals(true)
 		return nil
@@ -170,14 +182,24 @@ func (s *Session) rollback() {
 			s.db.opt.Log.Error("rollback failed", "error", err)
 		}
 	}
-	s.ran = 0
-	s.tx, s.block, s.failed, s.ddl, s.private, s.points = nil, false, false, false, nil, nil
+	s.db.unregister(s.record)
+	s.ended()
 	s.restoreLocals(false)
+}
+
+// ended forgets the open transaction and its block.
+func (s *Session) ended() {
+	s.tx, s.record, s.cause, s.ran = nil, nil, nil, 0
+	s.block, s.failed, s.ddl, s.private, s.points = false, false, false, nil, nil
 }
 
 // Fail tells the session that a statement ended with an error (S2, S3).
 func (s *Session) Fail() {
 	if s.block {
+		if err := s.record.fate(); err != nil {
+			s.giveUp(err) // its locks are not kept for a client that may never come back
+			return
+		}
 		s.closePortals()
 		s.failed = true
 		return
@@ -195,7 +217,8 @@ func (s *Session) Abort() (usable bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.db.opt.Log.Error("rollback after a panic failed", "panic", p)
-			s.tx, s.failed, usable = nil, s.block, false
+			s.db.unregister(s.record)
+			s.tx, s.record, s.failed, usable = nil, nil, s.block, false
 			clear(s.portals)
 		}
 	}()
@@ -267,6 +290,9 @@ func (s *Session) Release(ctx context.Context, name string) error {
 }
 
 func (s *Session) RollbackTo(name string) error {
+	if s.cause != nil {
+		return s.cause
+	}
 	i, err := s.findPoint(name, "ROLLBACK TO SAVEPOINT")
 	if err != nil {
 		return err

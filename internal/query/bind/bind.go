@@ -55,7 +55,7 @@ func Bind(st *cypher.Statement, o Options) (out *Statement, err error) {
 	case *cypher.Show:
 		b.st.Query = b.show(body)
 	case *cypher.Terminate:
-		b.fail(dberr.FeatureNotSupported, "", body, "TERMINATE TRANSACTIONS is not supported yet")
+		b.st.Query = b.terminate(body)
 	default:
 		b.st.Command = b.command(body)
 	}

@@ -449,6 +449,8 @@ const (
 type ShowRows struct {
 	Place
 	Kind   ShowKind
+	Filter string      // the words before the noun: RANGE, UNIQUE, BUILT IN, HOME …; "" for all
+	Args   []expr.Expr // names behind the noun: texts, or lists of them
 	Yields []Yield
 }
 
@@ -521,4 +523,6 @@ const (
 	ShowGraphs
 	ShowSettings
 	ShowTransactions
+	TerminateTransactions
+	ShowUsers
 )

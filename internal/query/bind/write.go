@@ -489,6 +489,9 @@ func (p *part) call(c *cypher.Call, last, alone bool) {
 			b.fail(dberr.Syntax, "InvalidArgumentPassingMode", c, "arguments of a procedure inside a query must be written in parentheses")
 		}
 		for _, f := range proc.In {
+			if f.Optional {
+				break // its default: whether there is a parameter is not known yet
+			}
 			out.Args = append(out.Args, &expr.Param{Base: at(c, expr.Any), Name: f.Name, Index: b.param(f.Name)})
 		}
 	} else {

@@ -445,7 +445,9 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Show:
 		o := &show{n: n}
 		o.init(x, n.Info())
-		return o, nil
+		var err error
+		o.args, err = o.compileAll(n.Args)
+		return o, err
 	case *plan.ProcedureCall:
 		o := &procedure{n: n}
 		o.init(x, n.Info())

@@ -58,8 +58,8 @@ type Options struct {
 	Nested Nested
 	// Import opens the files of LOAD CSV; nil refuses all.
 	Import Importer
-	// Settings are the rows of SHOW SETTINGS.
-	Settings [][2]string
+	// Server is what SHOW and the dbms procedures ask; nil knows nothing.
+	Server Server
 }
 
 // Prepared is a plan with its expressions compiled. Any number of executions share it.

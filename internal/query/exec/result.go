@@ -381,6 +381,9 @@ func (m *materialiser) all(c *core, cells []value.Value) error {
 
 // find collects the ids of the entities in v, in the order in which build meets them.
 func (m *materialiser) find(v value.Value) {
+	if virtual(v) {
+		return
+	}
 	switch v.Kind() {
 	case value.Node:
 		m.ids[0] = append(m.ids[0], v.ID())
@@ -408,6 +411,9 @@ func (m *materialiser) holds(v value.Value) bool {
 }
 
 func (m *materialiser) build(g store.Graph, v value.Value) value.Value {
+	if virtual(v) {
+		return v
+	}
 	switch v.Kind() {
 	case value.Node:
 		i := m.next[0]

@@ -214,7 +214,11 @@ func (o *unwind) next() (*expr.Batch, error) {
 			v := o.val.Value(o.row)
 			switch {
 			case v.Kind() == value.List && o.elem < v.Len():
-				col.Append(v.At(o.elem))
+				if e := v.At(o.elem); virtual(e) {
+					col.AppendWhole(e)
+				} else {
+					col.Append(e)
+				}
 				o.idx = append(o.idx, uint16(o.row))
 				o.elem++
 				continue

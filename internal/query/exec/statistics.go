@@ -2,7 +2,6 @@ package exec
 
 import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
-	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -10,12 +9,10 @@ import (
 )
 
 // analyzeProcedure renews what the planner knows of the graph.
-var analyzeProcedure = Procedure{
-	Proc: bind.Proc{Name: "hedgerow.analyze",
-		In:  []bind.Field{{Name: "label", Type: expr.TString, Optional: true}},
-		Out: []bind.Field{{Name: "label", Type: expr.TString}, {Name: "isRelationship", Type: expr.TBool}, {Name: "count", Type: expr.TInt}}},
-	Description: "Samples the graph, or one label or type of it, for the planner.",
-	Call: func(env *expr.Env, args []value.Value, yield func(...value.Value) error) error {
+var analyzeProcedure = builtin("hedgerow.analyze(label = :: STRING) :: (label :: STRING, isRelationship :: BOOLEAN, count :: INTEGER)", "READ",
+	"Samples the graph, or one label or type of it, for the planner.",
+	func(c *calling, args []value.Value, yield yielder) error {
+		env := c.env
 		a, ok := env.Graph.(store.Analyzer)
 		if !ok {
 			return nil // a store that keeps no statistics
@@ -44,8 +41,7 @@ var analyzeProcedure = Procedure{
 			return dberr.New(dberr.UndefinedTable, "there is no label or relationship type `%s`", name)
 		}
 		return nil
-	},
-}
+	})
 
 func entitiesOf(env *expr.Env, l schema.Label) float64 {
 	if l.Entity == schema.Edge {
@@ -55,13 +51,11 @@ func entitiesOf(env *expr.Env, l schema.Label) float64 {
 }
 
 // statisticsProcedure shows what the planner knows: a row for each key, and one for each type and direction of a label's relationships.
-var statisticsProcedure = Procedure{
-	Proc: bind.Proc{Name: "hedgerow.statistics", Out: []bind.Field{
-		{Name: "label", Type: expr.TString}, {Name: "isRelationship", Type: expr.TBool}, {Name: "of", Type: expr.TString},
-		{Name: "rows", Type: expr.TFloat}, {Name: "nulls", Type: expr.TFloat}, {Name: "distinct", Type: expr.TFloat}, {Name: "width", Type: expr.TFloat},
-		{Name: "commonValues", Type: expr.TList}, {Name: "commonShares", Type: expr.TList}, {Name: "histogram", Type: expr.TList}, {Name: "degree", Type: expr.TMap}}},
-	Description: "What the last samples said: a row for each property key, and for each type and direction of relationships.",
-	Call: func(env *expr.Env, _ []value.Value, yield func(...value.Value) error) error {
+var statisticsProcedure = builtin("hedgerow.statistics() :: (label :: STRING, isRelationship :: BOOLEAN, of :: STRING, rows :: FLOAT, nulls :: FLOAT, distinct :: FLOAT, width :: FLOAT, "+
+	"commonValues :: LIST<ANY>, commonShares :: LIST<ANY>, histogram :: LIST<ANY>, degree :: MAP)", "READ",
+	"What the last samples said: a row for each property key, and for each type and direction of relationships.",
+	func(c *calling, _ []value.Value, yield yielder) error {
+		env := c.env
 		labels := env.Graph.Labels(env.View)
 		for _, l := range labels {
 			if err := env.Check(); err != nil {
@@ -87,8 +81,7 @@ var statisticsProcedure = Procedure{
 			}
 		}
 		return nil
-	},
-}
+	})
 
 func keyRow(env *expr.Env, l schema.Label, name string, yield func(...value.Value) error) error {
 	id, ok := env.Graph.Key(name)

@@ -412,7 +412,7 @@ func (p *planner) partOf(s *stream, part *bind.Part) *stream {
 			p.reads(s, c)
 			s = p.projection(s, c)
 		case *bind.ShowRows:
-			n := &Show{Base: p.base(10), Kind: ShowKind(c.Kind)}
+			n := &Show{Base: p.base(10), Kind: ShowKind(c.Kind), Filter: c.Filter, Args: c.Args}
 			for _, y := range c.Yields {
 				n.Fields = append(n.Fields, Yield{Field: y.Field, Slot: y.Var.Slot})
 			}

@@ -805,15 +805,17 @@ const (
 	ShowGraphs // SHOW DATABASES too
 	ShowSettings
 	ShowTransactions
-	ShowLabels
-	ShowTypes
-	ShowKeys
+	TerminateTransactions
+	ShowUsers
 )
 
-// Show yields rows about the catalog, one slot a column of Fields.
+// Show yields rows about the catalog, one slot a column of Fields. Filter are the words before the noun, Args the names behind it, evaluated without a
+// row: texts, or lists of them.
 type Show struct {
 	Base
 	Kind   ShowKind
+	Filter string
+	Args   []expr.Expr
 	Fields []Yield
 }
 

@@ -570,7 +570,7 @@ func (p *printer) describe(n Node) (string, string) {
 		return names[n.Kind], d
 	case *Show:
 		names := [...]string{ShowIndexes: "ShowIndexes", ShowConstraints: "ShowConstraints", ShowFunctions: "ShowFunctions", ShowProcedures: "ShowProcedures", ShowGraphs: "ShowDatabases", ShowSettings: "ShowSettings",
-			ShowTransactions: "ShowTransactions", ShowLabels: "ShowLabels", ShowTypes: "ShowTypes", ShowKeys: "ShowKeys"}
+			ShowTransactions: "ShowTransactions", TerminateTransactions: "TerminateTransactions", ShowUsers: "ShowUsers"}
 		return names[n.Kind], ""
 	case *ProduceResults:
 		return "ProduceResults", p.names(n.Cols)

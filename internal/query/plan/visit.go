@@ -128,6 +128,8 @@ func exprs(n Node, f func(e *expr.Expr, own bool)) {
 		one(&n.List, false)
 	case *ProcedureCall:
 		list(n.Args, false)
+	case *Show:
+		list(n.Args, true)
 	}
 }
 

@@ -268,10 +268,19 @@ func (c *conn) loop() {
 			expired = c.tx.timer.C
 		}
 		var r request
-		var open bool
+		var open, late bool
+		if c.sess != nil {
+			c.sess.Idle(nil)
+		}
 		select {
 		case r, open = <-c.queue:
 		case <-expired:
+			late = true
+		}
+		if c.sess != nil {
+			c.sess.Wake()
+		}
+		if late {
 			c.expire()
 			continue
 		}

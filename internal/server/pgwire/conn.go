@@ -39,6 +39,7 @@ type conn struct {
 	secret uint32
 	sess   *session.Session
 	ending atomic.Bool
+	idle   atomic.Bool // the client has let a transaction wait for too long
 
 	skipping bool   // W3: dropping messages up to Sync
 	text     string // the text that positions of errors refer to
@@ -243,7 +244,8 @@ func (c *conn) begin(code uint32, body []byte) error {
 	if database == "" {
 		database = user
 	}
-	sess := c.srv.db.Open(session.Client{User: user, Database: database, Application: params["application_name"]})
+	sess := c.srv.db.Open(session.Client{User: user, Database: database, Application: params["application_name"],
+		Address: c.sock.RemoteAddr().String(), Protocol: "postgres", Served: c.sock.LocalAddr().String()})
 	c.sess = sess
 	if err := c.srv.register(c); err != nil {
 		sess.Close()
@@ -253,6 +255,7 @@ func (c *conn) begin(code uint32, body []byte) error {
 		}
 		return dberr.New(dberr.ShuttingDown, "the database system is shutting down")
 	}
+	sess.SetConnection(fmt.Sprintf("pg-%d", c.pid))
 	if err := c.settings(params); err != nil {
 		c.srv.unregister(c)
 		sess.Close()
@@ -351,9 +354,20 @@ func (c *conn) ready() error {
 	return c.w.flush()
 }
 
+// idled ends the connection of a client that has left a transaction open for too long.
+func (c *conn) idled() {
+	c.idle.Store(true)
+	c.w.conn.SetReadDeadline(time.Now())
+}
+
 func (c *conn) loop() error {
 	for {
+		c.sess.Idle(c.idled)
 		kind, body, err := c.w.read()
+		c.sess.Wake()
+		if c.idle.Load() {
+			return dberr.New(dberr.IdleTimeout, "terminating connection due to idle-in-transaction timeout")
+		}
 		if c.ending.Load() {
 			return dberr.New(dberr.ShuttingDown, "terminating connection due to administrator command")
 		}
