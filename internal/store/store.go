@@ -397,4 +397,6 @@ type Racer interface {
 	// AwaitUnique looks for vertices that stand in the way of a new one under a unique constraint, and waits for transactions that
 	// may have made one. True means that there is one now. Nothing is written, and nothing is promised for later.
 	AwaitUnique(ctx context.Context, labels []schema.LabelID, row *PropRow) (bool, error)
+	// CreateUnique is CreateNodes for one vertex, unless a unique constraint stands in the way: then nothing is left of it, and made is false.
+	CreateUnique(ctx context.Context, cid uint32, labels []schema.LabelID, row *PropRow, out *Hits) (made bool, err error)
 }

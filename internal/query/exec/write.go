@@ -351,6 +351,9 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 				if w.beaten, err = w.racer.AwaitUnique(x.ctx, labels, &list[0]); w.beaten || err != nil {
 					return err
 				}
+				made, err := w.racer.CreateUnique(x.ctx, cid, labels, &list[0], &w.hits)
+				w.beaten = !made && err == nil
+				return err
 			}
 			return x.g.CreateNodes(x.ctx, cid, labels, list[from:to], &w.hits)
 		})

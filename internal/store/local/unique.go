@@ -153,6 +153,30 @@ func (g *graphView) sameWhole(ctx context.Context, ix *catalog.Index, row, whole
 	return string(key) == string(whole), nil
 }
 
+// CreateUnique makes graphView a store.Racer. A vertex that another transaction has forestalled is deleted again: it stays behind as a version
+// that nobody sees.
+func (g *graphView) CreateUnique(ctx context.Context, cid uint32, labels []schema.LabelID, row *store.PropRow, out *store.Hits) (made bool, err error) {
+	sched.Point("local.unique.make")
+	t := g.s.tx
+	w := &t.w
+	err = g.createNodes(ctx, cid, labels, []store.PropRow{*row}, out)
+	if !dberr.Is(err, dberr.UniqueViolation) {
+		return err == nil, t.failed(err)
+	}
+	id, hint := rowID(w.rows[0]), store.Hint(w.tids[0])
+	home, set := g.g.Label(schema.LabelOf(id)), rowSet(w.rows[0])
+	if ok, err := g.remove(ctx, g.s.snap, cid, schema.Vertex, id, &hint); err != nil || !ok {
+		if err == nil {
+			err = dberr.New(dberr.Internal, "a vertex that was just made is not there")
+		}
+		return false, t.failed(err)
+	}
+	// It was never counted as made.
+	g.s.counters.NodesDeleted--
+	t.deltas.add(cid, nodeKey(g.g.ID, home.ID, set), 1)
+	return false, nil
+}
+
 // duplicate is the error for a second row with the key of a unique index.
 func (g *graphView) duplicate(ctx context.Context, ix *catalog.Index, row []byte) error {
 	name := ix.Constraint
