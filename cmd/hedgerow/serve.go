@@ -33,6 +33,7 @@ type serveFlags struct {
 	boltAgent, boltAddress     string
 	logLevel, importDir        string
 	checkpointEvery            time.Duration
+	analyzeEvery               time.Duration
 }
 
 func serveCommand() *cobra.Command {
@@ -65,6 +66,7 @@ With --auth trust anybody may connect, on loopback only. With --auth password th
 	fl.StringVar(&f.importDir, "import", "", "directory below which LOAD CSV may read; without it LOAD CSV is refused")
 	fl.StringVar(&f.logLevel, "log", "info", "debug, info, warn or error")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-interval", 5*time.Minute, "time between checkpoints")
+	fl.DurationVar(&f.analyzeEvery, "analyze-interval", 10*time.Second, "time between looks for old statistics; 0 switches them off")
 	return cmd
 }
 
@@ -156,8 +158,12 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.analyzeEvery <= 0 {
+		f.analyzeEvery = -1
+	}
 	eng, err := engine.Open(ctx, engine.Options{
-		Dir: f.data, CacheBytes: int64(f.cacheMB) << 20, Logger: log, CheckpointInterval: f.checkpointEvery,
+		AnalyzeInterval: f.analyzeEvery,
+		Dir:             f.data, CacheBytes: int64(f.cacheMB) << 20, Logger: log, CheckpointInterval: f.checkpointEvery,
 		OnFatal: func(err error) {
 			log.Error("the database can promise nothing more; ending", slog.Any("error", err))
 			os.Exit(1)

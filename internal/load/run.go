@@ -76,6 +76,12 @@ func (p *Plan) Run(ctx context.Context, t Target, progress Progress) (*Report, e
 			return rep, err
 		}
 	}
+	if rep.Nodes+rep.Relationships > 0 {
+		// The first query shall not have to wait for the background to learn what was loaded.
+		if _, err := t.Query(ctx, "CALL hedgerow.analyze() YIELD count RETURN sum(count)", value.Value{}); err != nil {
+			return rep, fmt.Errorf("everything is loaded, but statistics are not renewed: %w", err)
+		}
+	}
 	return rep, nil
 }
 

@@ -51,7 +51,7 @@ func entitiesOf(env *expr.Env, l schema.Label) float64 {
 }
 
 // statisticsProcedure shows what the planner knows: a row for each key, and one for each type and direction of a label's relationships.
-var statisticsProcedure = builtin("hedgerow.statistics() :: (label :: STRING, isRelationship :: BOOLEAN, of :: STRING, rows :: FLOAT, nulls :: FLOAT, distinct :: FLOAT, width :: FLOAT, "+
+var statisticsProcedure = builtin("hedgerow.statistics() :: (label :: STRING, isRelationship :: BOOLEAN, of :: STRING, rows :: FLOAT, nulls :: FLOAT, distinctValues :: FLOAT, width :: FLOAT, "+
 	"commonValues :: LIST<ANY>, commonShares :: LIST<ANY>, histogram :: LIST<ANY>, degree :: MAP)", "READ",
 	"What the last samples said: a row for each property key, and for each type and direction of relationships.",
 	func(c *calling, _ []value.Value, yield yielder) error {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"math/bits"
 	"sort"
 	"strings"
@@ -36,7 +35,6 @@ const (
 	costJoinRow   = 60.0
 	costJoinOut   = 50.0 // a row that a hash join puts together
 	costCopyRow   = 10.0
-	costSearch    = 20000.0 // of a path between two vertices
 )
 
 type gnode struct {
@@ -281,7 +279,7 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 	}
 	preds = append(preds, g.boundNodes()...)
 	for _, e := range p.conjuncts(preds) {
-		gp := gpred{e: e, sel: p.selectivity(e), cost: predCost(e)}
+		gp := gpred{e: e, cost: predCost(e)}
 		r := slotSet{}
 		r.reads(e)
 		for x := range r.all() {
@@ -302,6 +300,7 @@ func (p *planner) graph(in *stream, group []*bind.Match, prior []priorRel) *grap
 			}
 		}
 	}
+	g.judge()
 	g.components()
 	return g
 }
@@ -808,182 +807,6 @@ func (g *graph) isHint(slot int) bool {
 	return false
 }
 
-// predSel is the selectivity of a condition at a state: a label that the way to the vertex implies costs nothing.
-func (g *graph) predSel(s *state, pr *gpred) float64 {
-	h, ok := pr.e.(*expr.HasLabels)
-	if !ok || h.Any || pr.need.r != 0 || bits.OnesCount64(pr.need.n) != 1 {
-		return pr.sel
-	}
-	i := bits.TrailingZeros64(pr.need.n)
-	best := pr.sel
-	// The vertex was reached over a relationship: which part of that type's ends has the label?
-	for j := range g.rels {
-		r := &g.rels[j]
-		if s.done.r&(1<<j) == 0 || (r.l != i && r.r != i) {
-			continue
-		}
-		if f := g.p.endShare(r, i == r.l, h.Labels[0]); f > best {
-			best = f
-		}
-	}
-	return best
-}
-
-// endShare estimates which share of the ends of a relationship pattern has a label.
-func (p *planner) endShare(r *grel, left bool, label string) float64 {
-	key := shareKey{r.PatRel, left, label}
-	if f, ok := p.shares[key]; ok {
-		return f
-	}
-	if p.shares == nil {
-		p.shares = map[shareKey]float64{}
-	}
-	f := p.share(r, left, label)
-	p.shares[key] = f
-	return f
-}
-
-type shareKey struct {
-	r     *bind.PatRel
-	left  bool
-	label string
-}
-
-func (p *planner) share(r *grel, left bool, label string) float64 {
-	id, ok := p.cat.Label(p.opt.View, label, schema.Vertex)
-	if !ok {
-		return 0
-	}
-	n := p.cat.NodeCount(id)
-	var ends, all float64
-	for _, t := range p.types(r.Types) {
-		total := p.cat.RelCount(t)
-		d := r.Dir
-		if !left && d != store.Both {
-			d = 1 - d // seen from the right end
-		}
-		if d == store.Both {
-			all += 2 * total
-			ends += n * (p.cat.DegreeMean(id, t, store.Out) + p.cat.DegreeMean(id, t, store.In))
-		} else {
-			all += total
-			ends += n * p.cat.DegreeMean(id, t, d)
-		}
-	}
-	if all <= 0 {
-		return 1
-	}
-	return min(1, ends/all)
-}
-
-// types resolves type names for estimates; unknown ones have no relationships.
-func (p *planner) types(names []string) []schema.LabelID {
-	if len(names) == 0 {
-		return []schema.LabelID{schema.NoLabel}
-	}
-	var out []schema.LabelID
-	for _, n := range names {
-		if id, ok := p.cat.Label(p.opt.View, n, schema.Edge); ok {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-type degreeKey struct {
-	rel   int
-	label schema.LabelID
-	dir   store.Direction
-}
-
-// degree is the mean number of relationships that a vertex has for a pattern relationship, seen from one end.
-func (g *graph) degree(s *state, r *grel, from int, left bool) float64 {
-	p := g.p
-	dir := r.Dir
-	if !left && dir != store.Both {
-		dir = 1 - dir
-	}
-	label := schema.NoLabel
-	small := math.Inf(1)
-	for _, l := range g.nodes[from].labels {
-		if id, ok := p.cat.Label(p.opt.View, l, schema.Vertex); ok {
-			if n := p.cat.NodeCount(id); n < small {
-				small, label = n, id
-			}
-		}
-	}
-	if label == schema.NoLabel && s != nil {
-		// No label: the ends that the vertex was reached by say more than the mean over all vertices.
-		for j := range g.rels {
-			q := &g.rels[j]
-			if s.done.r&(1<<j) != 0 && (q.l == from || q.r == from) && !q.VarLen {
-				label = g.likelyLabel(q, q.l == from)
-				break
-			}
-		}
-	}
-	key := degreeKey{r.index, label, dir}
-	if d, ok := g.degrees[key]; ok {
-		return d
-	}
-	if g.degrees == nil {
-		g.degrees = map[degreeKey]float64{}
-	}
-	var d float64
-	defer func() { g.degrees[key] = d }()
-	for _, t := range p.types(r.Types) {
-		if dir == store.Both {
-			d += p.cat.DegreeMean(label, t, store.Out) + p.cat.DegreeMean(label, t, store.In)
-		} else {
-			d += p.cat.DegreeMean(label, t, dir)
-		}
-	}
-	return d
-}
-
-// likelyLabel is the label that most ends of a relationship pattern have, or NoLabel.
-func (g *graph) likelyLabel(r *grel, left bool) schema.LabelID {
-	key := 2 * r.index
-	if left {
-		key++
-	}
-	if l, ok := g.likely[key]; ok {
-		return l
-	}
-	l := g.findLikely(r, left)
-	if g.likely == nil {
-		g.likely = map[int]schema.LabelID{}
-	}
-	g.likely[key] = l
-	return l
-}
-
-func (g *graph) findLikely(r *grel, left bool) schema.LabelID {
-	p := g.p
-	best, share := schema.NoLabel, 0.9
-	for _, l := range p.vertexLabels() {
-		if f := p.endShare(r, left, l.Name); f > share || f == share && best != schema.NoLabel && p.cat.NodeCount(l.ID) < p.cat.NodeCount(best) {
-			best, share = l.ID, f
-		}
-	}
-	return best
-}
-
-func (p *planner) vertexLabels() []schema.Label {
-	if p.labelCache == nil {
-		p.labelCache = []schema.Label{}
-		for _, l := range p.cat.Labels(p.opt.View) {
-			if l.Entity == schema.Vertex && l.ID >= schema.FirstUserLabel {
-				p.labelCache = append(p.labelCache, l)
-			}
-		}
-		if len(p.labelCache) > 64 {
-			p.labelCache = p.labelCache[:0] // too many to try each
-		}
-	}
-	return p.labelCache
-}
-
 // relMoves lists the ways to solve a relationship at a state.
 func (g *graph) relMoves(s *state, i int) []*state {
 	r := &g.rels[i]
@@ -999,13 +822,13 @@ func (g *graph) relMoves(s *state, i int) []*state {
 	}
 	switch {
 	case r.Sel != nil && lb && rb:
-		return []*state{move(stepInto, false, s.card, s.card*costSearch)}
+		return []*state{move(stepInto, false, s.card, s.card*g.searchCost(r))}
 	case r.Sel != nil:
 		var out []*state
 		for _, back := range []bool{false, true} {
 			if back && rb || !back && lb {
 				n := g.targets(r, back)
-				out = append(out, move(stepExpand, back, s.card*n, s.card*(costSearch+2*g.all(r)*costEdge)))
+				out = append(out, move(stepExpand, back, s.card*n, s.card*(g.searchCost(r)+2*g.all(r)*costEdge)))
 			}
 		}
 		return out
@@ -1020,8 +843,11 @@ func (g *graph) relMoves(s *state, i int) []*state {
 		}
 		n := g.targets(r, back)
 		if r.VarLen {
-			ends, edges := g.reach(s, r, d, back)
+			ends, edges := g.reach(r, d, back)
 			return []*state{move(stepInto, back, s.card*min(1, ends/max(1, n)), s.card*(costInto+edges*costEdge*4))}
+		}
+		if f, ok := g.between(r); ok {
+			return []*state{move(stepInto, back, s.card*f, s.card*costInto)}
 		}
 		return []*state{move(stepInto, back, s.card*min(1, d/max(1, n)), s.card*costInto)}
 	}
@@ -1029,7 +855,7 @@ func (g *graph) relMoves(s *state, i int) []*state {
 	expand := func(back bool, from int) {
 		d := g.degree(s, r, from, !back)
 		if r.VarLen {
-			ends, edges := g.reach(s, r, d, back)
+			ends, edges := g.reach(r, d, back)
 			out = append(out, move(stepExpand, back, s.card*ends, s.card*(costExpandRow+edges*costEdge*3)))
 			return
 		}
@@ -1042,84 +868,6 @@ func (g *graph) relMoves(s *state, i int) []*state {
 		expand(true, r.r)
 	}
 	return out
-}
-
-// targets is the number of vertices at the far end of a relationship.
-func (g *graph) targets(r *grel, back bool) float64 {
-	far := r.r
-	if back {
-		far = r.l
-	}
-	n := g.p.cat.NodeCount(schema.NoLabel)
-	for _, l := range g.nodes[far].labels {
-		if id, ok := g.p.cat.Label(g.p.opt.View, l, schema.Vertex); ok {
-			n = min(n, g.p.cat.NodeCount(id))
-		} else {
-			n = 0
-		}
-	}
-	return max(n, 1)
-}
-
-// reach estimates a variable-length expansion: rows (ends) and edges touched.
-func (g *graph) reach(s *state, r *grel, d float64, back bool) (ends, edges float64) {
-	hi := r.Max
-	if hi < 0 || hi > 15 {
-		hi = 15
-	}
-	all := g.all(r)
-	if r.Iter != nil {
-		d = g.roundDegree(r, back)
-	}
-	n := g.targets(r, back)
-	level := 1.0
-	for k := 0; k <= hi; k++ {
-		if k > 0 {
-			level *= d
-			edges += level
-		}
-		if k >= r.Min {
-			ends += level
-		}
-		if edges > 4*all+1 {
-			break
-		}
-	}
-	if g.prunable(r) {
-		ends, edges = min(ends, n), min(edges, 2*all+1)
-	}
-	return max(ends, 1e-3), edges
-}
-
-// all is the number of relationships of the types of r.
-func (g *graph) all(r *grel) (n float64) {
-	for _, t := range g.p.types(r.Types) {
-		n += g.p.cat.RelCount(t)
-	}
-	return n
-}
-
-// roundDegree is the mean number of ways through one round of a quantified path pattern.
-func (g *graph) roundDegree(r *grel, back bool) float64 {
-	d := 1.0
-	for _, h := range r.Iter.Hops {
-		dir, one := h.Dir, 0.0
-		if back && dir != store.Both {
-			dir = 1 - dir
-		}
-		for _, t := range g.p.types(h.Types) {
-			if dir == store.Both {
-				one += g.p.cat.DegreeMean(schema.NoLabel, t, store.Out) + g.p.cat.DegreeMean(schema.NoLabel, t, store.In)
-			} else {
-				one += g.p.cat.DegreeMean(schema.NoLabel, t, dir)
-			}
-		}
-		d *= one
-	}
-	for _, e := range r.Iter.Preds {
-		d *= g.p.selectivity(e)
-	}
-	return d
 }
 
 // prunable reports whether a relationship may be walked for its distinct ends (rules C7), but for the use of its variables.
@@ -1426,6 +1174,7 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 	rows := count
 	probes := 1.0
 	full := true
+	var used []keyTest
 	for k, key := range ix.KeyNames {
 		var eq *keyTest
 		for t := range tests {
@@ -1437,6 +1186,7 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 		if eq != nil {
 			lf.eq = append(lf.eq, eq.val)
 			lf.used |= 1 << eq.pred
+			used = append(used, *eq)
 			rows *= 0.1
 			continue
 		}
@@ -1447,6 +1197,7 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 					lf.in = k
 					lf.eq = append(lf.eq, tests[t].val)
 					lf.used |= 1 << tests[t].pred
+					used = append(used, tests[t])
 					probes = g.p.listLen(tests[t].val)
 					rows *= 0.1 * probes
 					found = true
@@ -1467,18 +1218,21 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 				if lf.prefix == nil && lf.lower == nil && lf.upper == nil {
 					lf.prefix = tests[t].val
 					lf.used |= 1 << tests[t].pred
+					used = append(used, tests[t])
 					rows *= 0.1
 				}
 			case expr.OpGt, expr.OpGe:
 				if lf.lower == nil && lf.prefix == nil {
 					lf.lower, lf.lowerInc = tests[t].val, tests[t].op == expr.OpGe
 					lf.used |= 1 << tests[t].pred
+					used = append(used, tests[t])
 					rows *= 0.4
 				}
 			case expr.OpLt, expr.OpLe:
 				if lf.upper == nil && lf.prefix == nil {
 					lf.upper, lf.upperInc = tests[t].val, tests[t].op == expr.OpLe
 					lf.used |= 1 << tests[t].pred
+					used = append(used, tests[t])
 					rows *= 0.4
 				}
 			}
@@ -1499,18 +1253,21 @@ func (g *graph) indexLeaf(ix *schema.Index, tests []keyTest, count float64) *lea
 	for t := range tests {
 		if tests[t].op == expr.OpIsNotNull && contains(ix.KeyNames, tests[t].key) {
 			lf.used |= 1 << tests[t].pred
+			used = append(used, tests[t])
 			if rows == count {
 				rows *= 0.8
 			}
 		}
 	}
-	if full {
+	if r, ok := g.indexRows(ix, used, count); ok && (!full || len(ix.KeyNames) == 1) {
+		rows = r
+	} else if full {
 		if d := p.cat.Distinct(ix.ID); d > 0 {
 			rows = count / d * probes
 		}
-		if ix.Unique {
-			rows = probes
-		}
+	}
+	if full && ix.Unique {
+		rows = probes
 	}
 	lf.rows = max(rows, 1e-3)
 	lf.cost = costSeek*probes + lf.rows*costSeekRow
@@ -1648,102 +1405,6 @@ func (p *planner) relCount(name string) float64 {
 		return p.cat.RelCount(id)
 	}
 	return 0
-}
-
-// ---- selectivity -------------------------------------------------------------------------------------------------------
-
-// selectivity is a guess without looking at values.
-func (p *planner) selectivity(e expr.Expr) float64 {
-	switch e := e.(type) {
-	case *expr.Const:
-		if e.V.Kind() == value.Bool && e.V.Bool() {
-			return 1
-		}
-		return 0.001
-	case *expr.HasLabels:
-		all := p.cat.NodeCount(schema.NoLabel)
-		if !e.X.Type().May(expr.TNode.Kinds) || all <= 0 {
-			return 0.5
-		}
-		sel := 1.0
-		if e.Any {
-			sel = 0
-		}
-		for _, l := range e.Labels {
-			f := p.labelCount(l) / all
-			if e.Any {
-				sel += f
-			} else {
-				sel *= f
-			}
-		}
-		return min(1, max(sel, 1e-4))
-	case *expr.Binary:
-		switch e.Op {
-		case expr.OpEq:
-			if s, ok := p.eqSel(e.L); ok {
-				return s
-			}
-			if s, ok := p.eqSel(e.R); ok {
-				return s
-			}
-			return 0.1
-		case expr.OpNe:
-			return 0.9
-		case expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
-			return 0.4
-		case expr.OpStartsWith:
-			return 0.1
-		case expr.OpIn:
-			return min(0.5, 0.05*p.listLen(e.R))
-		}
-		return 0.25
-	case *expr.Unary:
-		switch e.Op {
-		case expr.OpNot:
-			return max(0.05, 1-p.selectivity(e.X))
-		case expr.OpIsNull:
-			return 0.2
-		case expr.OpIsNotNull:
-			return 0.8
-		}
-	case *expr.Or:
-		s := 0.0
-		for _, a := range e.Args {
-			s += p.selectivity(a)
-		}
-		return min(0.9, s)
-	case *expr.And:
-		s := 1.0
-		for _, a := range e.Args {
-			s *= p.selectivity(a)
-		}
-		return s
-	case *expr.Subplan:
-		return 0.5
-	}
-	return 0.25
-}
-
-// eqSel is the selectivity of an equality on a property that some index knows.
-func (p *planner) eqSel(e expr.Expr) (float64, bool) {
-	pr, ok := e.(*expr.Prop)
-	if !ok {
-		return 0, false
-	}
-	best, found := 0.0, false
-	ixs := p.indexes()
-	for i := range ixs {
-		if ixs[i].KeyNames[0] != pr.Key {
-			continue
-		}
-		if d := p.cat.Distinct(ixs[i].ID); d > 0 && len(ixs[i].KeyNames) == 1 {
-			if s := 1 / d; !found || s > best {
-				best, found = s, true
-			}
-		}
-	}
-	return best, found
 }
 
 // cartesianNotice tells of parts that nothing joins (rules D7).
