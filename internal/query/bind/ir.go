@@ -176,6 +176,11 @@ type Iteration struct {
 	Groups []Group
 }
 
+// Bare reports whether a round is one relationship without conditions that nothing outside reads.
+func (it *Iteration) Bare() bool {
+	return len(it.Hops) == 1 && len(it.Preds) == 0 && len(it.Groups) == 0
+}
+
 // Hop is a relationship inside an Iteration.
 type Hop struct {
 	Rel   *Var

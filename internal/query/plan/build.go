@@ -298,6 +298,9 @@ func (b *builder) expand(s *stream, st *state) *stream {
 		switch {
 		case r.Iter != nil:
 			n.Iter = p.iteration(r.Iter, st.step.back)
+			if n.prune = g.prunable(r); n.prune {
+				n.Dir, n.Iter = n.Iter.Hops[0].Dir, nil // nothing reads what a round is made of
+			}
 		default:
 			if n.RelPred = p.and(r.StepPreds); r.Step != nil {
 				n.StepRel = r.Step.Slot
@@ -474,6 +477,19 @@ func (g *graph) notePreds() {
 		for x := range g.bySlot {
 			if t := g.bySlot[x]; !t.empty() && g.preds[i].need.has(t) && reads(e, x) {
 				p.preds[x] = append(p.preds[x], e)
+			}
+		}
+	}
+	// Inside a path with a selector a variable may have conditions of its own.
+	for i := range g.rels {
+		if g.rels[i].Sel == nil {
+			continue
+		}
+		for _, e := range g.rels[i].Sel.Pattern.Preds {
+			for _, v := range g.rels[i].Binds() {
+				if !hasSubplan(e) && stable(e) && reads(e, v.Slot) {
+					p.preds[v.Slot] = append(p.preds[v.Slot], e)
+				}
 			}
 		}
 	}

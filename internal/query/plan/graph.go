@@ -872,7 +872,7 @@ func (g *graph) relMoves(s *state, i int) []*state {
 
 // prunable reports whether a relationship may be walked for its distinct ends (rules C7), but for the use of its variables.
 func (g *graph) prunable(r *grel) bool {
-	if !g.dup || !r.VarLen || r.Min > 1 || r.Sel != nil || r.Iter != nil || r.Bound {
+	if !g.dup || !r.VarLen || r.Min > 1 || r.Sel != nil || r.Iter != nil && !r.Iter.Bare() || r.Bound {
 		return false
 	}
 	for i := range g.rels {

@@ -413,8 +413,14 @@ func (p *printer) describe(n Node) (string, string) {
 		if n.Path != NoSlot {
 			d = p.name(n.Path) + " = " + d
 		}
-		if n.RelPred != nil {
-			d += " WHERE " + text(n.RelPred)
+		var preds []string
+		for _, e := range []expr.Expr{n.RelPred, n.NodePred} {
+			if e != nil {
+				preds = append(preds, text(e))
+			}
+		}
+		if len(preds) > 0 {
+			d += " WHERE " + strings.Join(preds, " AND ")
 		}
 		return name, d
 	case *ProjectPath:
