@@ -502,9 +502,11 @@ func (p *printer) describe(n Node) (string, string) {
 		var ks []string
 		for _, k := range n.Keys {
 			l, r := text(k.Left), text(k.Right)
-			if l == r {
-				ks = append(ks, l) // the vertex that both sides have
-				continue
+			if a, ok := k.Left.(*expr.Col); ok {
+				if b, ok := k.Right.(*expr.Col); ok && a.Slot == b.Slot {
+					ks = append(ks, l) // the vertex that both sides have
+					continue
+				}
 			}
 			ks = append(ks, l+" = "+r)
 		}
