@@ -245,8 +245,8 @@ const maxReplans = 5
 // execute runs a text in a statement that is open. A plan that relies on an index which the statement's snapshot cannot use is replaced, as long as
 // nothing was written and no row was handed out.
 func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, t *plancache.Text, params []value.Value) (*cypherRows, error) {
-	if q := t.Entry.Query(); q != nil && q.Graph != "" && q.Graph != t.Graph {
-		return s.inGraph(ctx, tx, stmt, q.Graph, t, params)
+	if name := s.named(t.Entry.Query()); name != "" && name != t.Graph {
+		return s.inGraph(ctx, tx, stmt, name, t, params)
 	}
 	var without map[schema.IndexID]bool
 	for {
@@ -254,8 +254,8 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 		if err != nil {
 			return nil, err
 		}
-		if p.q.Graph != "" && p.q.Graph != g.Name() {
-			return s.inGraph(ctx, tx, stmt, p.q.Graph, t, params)
+		if name := s.named(p.q); name != "" && name != g.Name() {
+			return s.inGraph(ctx, tx, stmt, name, t, params)
 		}
 		r, err := s.begin(ctx, tx, stmt, g, p)
 		if err == nil {
@@ -268,6 +268,17 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 			return nil, p.text.Place(err, p.v)
 		}
 	}
+}
+
+// named is the graph that a statement names by USE; "" if it names none or is not planned yet.
+func (s *Session) named(q *plan.Query) string {
+	if q == nil {
+		return ""
+	}
+	if name, ok := s.client.Aliases[q.Graph]; ok {
+		return name
+	}
+	return q.Graph
 }
 
 // inGraph executes a text that names its graph.

@@ -83,7 +83,7 @@ func (c *conn) authenticate(token value.Value) error {
 		return fatalError{err}
 	}
 	c.user = user
-	c.sess = c.srv.db.Open(session.Client{User: user, Language: session.Cypher, Application: "bolt",
+	c.sess = c.srv.db.Open(session.Client{User: user, Language: session.Cypher, Application: "bolt", Aliases: aliases,
 		Connection: c.id, Address: c.sock.RemoteAddr().String(), Protocol: "bolt", Served: c.sock.LocalAddr().String()})
 	c.sess.PlanAside = true
 	c.sess.OnNotice = func(n session.Notice) {

@@ -40,6 +40,8 @@ const (
 	alias  = "neo4j"
 )
 
+var aliases = map[string]string{alias: session.DefaultGraph}
+
 // graphOf returns the graph that a database name means, and the name that the client is told.
 func graphOf(db string) (graph, name string) {
 	switch strings.ToLower(db) {
