@@ -120,3 +120,19 @@ func holdsNames(names value.Value, anyOf bool, has func(string) bool) bool {
 	}
 	return !anyOf
 }
+
+// computedLabels takes a test for computed labels apart, for EXPLAIN.
+func computedLabels(e *Func) (names []Expr, word string, ok bool) {
+	if e.Def.Name != "::hasLabels" || len(e.Args) != 3 {
+		return nil, "", false
+	}
+	f, ok := e.Args[1].(*Func)
+	anyOf, ok2 := e.Args[2].(*Const)
+	if !ok || !ok2 {
+		return nil, "", false
+	}
+	if anyOf.V.Bool() {
+		return f.Args, "$any", true
+	}
+	return f.Args, "$", true
+}

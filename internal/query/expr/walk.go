@@ -572,6 +572,13 @@ func printExpr(b *strings.Builder, e Expr, outer int) {
 			b.WriteString(" IS " + form + " NORMALIZED")
 			return
 		}
+		if names, word, ok := computedLabels(e); ok {
+			printExpr(b, e.Args[0], 11)
+			b.WriteString(":" + word + "(")
+			printList(b, names, ", ", 0)
+			b.WriteByte(')')
+			return
+		}
 		b.WriteString(e.Def.Name + "(")
 		printList(b, e.Args, ", ", 0)
 		b.WriteByte(')')
