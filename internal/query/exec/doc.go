@@ -9,7 +9,8 @@
 // E2: an operator asks the store at the view of its clause (plan P4), computed after its input's first batch has arrived,
 // since the segment may open only then.
 // E3: memory that outlives a batch is charged to the statement's tracker; at the limit the statement ends with
-// OutOfMemory and the session goes on. Spools, sorts and barriers move to temporary files at work_mem.
+// OutOfMemory and the session goes on. Spools, sorts, groups, distinct rows, joins and barriers move to temporary files at
+// work_mem, and give the same rows in the same order from there.
 // E4: cancellation is looked at once a batch, every 1,024 edges and every 4,096 comparisons.
 // E5: in the steady state no operator allocates per row.
 // E6: after Close nothing is accounted, whatever happened before.

@@ -10,23 +10,18 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/query/spill"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
 
-// File is a temporary file: written once from front to back, then read at any place.
-type File interface {
-	io.Writer
-	io.ReaderAt
-	io.Closer // removes it
-}
+// File is a temporary file; see [spill.File].
+type File = spill.File
 
-// Temp makes temporary files.
-type Temp interface {
-	Create() (File, error) // TempLimit when the statement may have no more
-}
+// Temp makes temporary files; see [spill.Temp].
+type Temp = spill.Temp
 
 // Importer opens what LOAD CSV reads. path is what file() returns. It refuses what the database's owner has not allowed.
 type Importer interface {

@@ -84,3 +84,25 @@ func big(t testing.TB, n int) *qtest.DB {
 	}
 	return d
 }
+
+// start runs a prepared statement in a transaction that is rolled back at the end.
+func start(t testing.TB, d *qtest.DB, tx store.Tx, p *exec.Prepared) (cur *exec.Cursor, end func()) {
+	t.Helper()
+	ctx := context.Background()
+	stmt, err := tx.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := stmt.Graph(ctx, d.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cur, err = p.Run(ctx, stmt, g, nil, d.Exec); err != nil {
+		t.Fatal(err)
+	}
+	return cur, func() {
+		cur.Close()
+		stmt.Close()
+		_ = tx.Rollback()
+	}
+}

@@ -2,6 +2,9 @@ package exec
 
 import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/spill"
+	"github.com/hedgerowdb/hedgerow/internal/value"
+	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
 
 // Budget is memory shared by statements. The tracker of a statement leases from it in pieces of 64 KiB.
@@ -102,14 +105,20 @@ func (c *charge) set(a *account, n int64) error {
 	return nil
 }
 
-// temp makes a temporary file whose bytes are counted.
-func (a *account) temp(t Temp) (File, error) {
-	f, err := t.Create()
+// countedTemp makes temporary files whose bytes are counted.
+type countedTemp struct {
+	Temp
+	a *account
+}
+
+// Create makes a file.
+func (t *countedTemp) Create() (File, error) {
+	f, err := t.Temp.Create()
 	if err != nil {
 		return nil, err
 	}
-	a.files++
-	return &countedFile{File: f, a: a}, nil
+	t.a.files++
+	return &countedFile{File: f, a: t.a}, nil
 }
 
 type countedFile struct {
@@ -125,4 +134,59 @@ func (f *countedFile) Write(b []byte) (int, error) {
 		err = tempError(err)
 	}
 	return n, err
+}
+
+// place is where the operator spills to, with a share of work_mem.
+func (c *core) place(share int64) *spill.Place {
+	p := &spill.Place{Share: share, Mem: &c.acct, Check: c.x.check}
+	if c.x.opt.Temp != nil {
+		p.Temp = &countedTemp{c.x.opt.Temp, &c.acct}
+	}
+	return p
+}
+
+// full reports whether an operator that holds n bytes is to move them to files.
+func (c *core) full(n int64) bool { return n > c.x.opt.WorkMem && c.x.opt.Temp != nil }
+
+// appendRow encodes a row of columns; a missing column gives null.
+func appendRow(dst []byte, cols []*vec.Column, row int) []byte {
+	for _, c := range cols {
+		if c == nil {
+			dst = value.AppendValue(dst, value.Value{})
+			continue
+		}
+		dst = value.AppendValue(dst, c.Value(row))
+	}
+	return dst
+}
+
+// decodeRow appends an encoded row to columns.
+func decodeRow(src []byte, cols []*vec.Column) (rest []byte, err error) {
+	for _, c := range cols {
+		v, tail, err := value.DecodeValue(src)
+		if err != nil {
+			return nil, dberr.Wrap(dberr.IOError, err, "a temporary file is damaged")
+		}
+		c.AppendWhole(v)
+		src = tail
+	}
+	return src, nil
+}
+
+// sameRows compares the first n values of two encoded rows under equivalence.
+func sameRows(a, b []byte, n int) (bool, error) {
+	for range n {
+		v, ra, err := value.DecodeValue(a)
+		if err == nil {
+			var w value.Value
+			if w, b, err = value.DecodeValue(b); err == nil && !value.Equivalent(v, w) {
+				return false, nil
+			}
+		}
+		if err != nil {
+			return false, dberr.Wrap(dberr.IOError, err, "a temporary file is damaged")
+		}
+		a = ra
+	}
+	return true, nil
 }

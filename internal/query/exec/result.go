@@ -231,7 +231,7 @@ func (s *byteSpool) add(cells []value.Value, n int) error {
 
 func (s *byteSpool) flush() error {
 	if s.file == nil && s.total+int64(len(s.cur)) > s.x.opt.WorkMem && s.x.opt.Temp != nil {
-		f, err := s.acct.temp(s.x.opt.Temp)
+		f, err := (&countedTemp{s.x.opt.Temp, s.acct}).Create()
 		if err != nil {
 			return err
 		}

@@ -3,12 +3,12 @@ package exec
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"slices"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
+	"github.com/hedgerowdb/hedgerow/internal/query/spill"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
@@ -39,11 +39,8 @@ type sorter struct {
 	arena []byte
 	ents  []sortEntry
 	from  int64
-	to    int64 // rows of a part that pass: from ≤ n < to
-	runs  []*sortRun
-	heap  []*sortRun // those that are not at their end
-	file  File
-	wrote int64
+	to    int64        // rows of a part that pass: from ≤ n < to
+	runs  spill.Sorter // what did not fit
 	key   []byte
 	worst []byte // TopN: a row that is not below it is dropped
 
@@ -57,6 +54,7 @@ type sorter struct {
 	inPart  int64
 	compare int
 	buf     []byte
+	cols    []*vec.Column
 }
 
 func (o *sorter) open() error {
@@ -64,23 +62,18 @@ func (o *sorter) open() error {
 	o.rows.reset()
 	o.arena, o.ents, o.worst = o.arena[:0], o.ents[:0], nil
 	o.part.reset()
-	o.dropRuns()
+	o.runs.Close()
+	o.runs.Init(o.place(o.x.opt.WorkMem))
 	return o.child.open()
 }
 
-func (o *sorter) dropRuns() {
-	o.runs = nil
-	if o.file != nil {
-		_ = o.file.Close()
-		o.file = nil
-	}
-	o.wrote = 0
+func (o *sorter) close() {
+	o.runs.Close()
+	o.core.close()
 }
 
-func (o *sorter) close() { o.dropRuns(); o.core.close() }
-
 func (o *sorter) bytes() int64 {
-	return o.rows.size() + o.spare.size() + int64(cap(o.arena)+cap(o.spareArena)) + int64(len(o.heap))<<16 + int64(cap(o.ents))*32 + o.out.bytes()
+	return o.rows.size() + o.spare.size() + int64(cap(o.arena)+cap(o.spareArena)) + int64(cap(o.buf)) + int64(cap(o.ents))*32 + o.out.bytes()
 }
 
 // normal appends the normalised key of a row: bytes whose order is the order wanted.
@@ -221,10 +214,20 @@ func (o *sorter) load() error {
 	if err := o.sort(); err != nil {
 		return err
 	}
-	if len(o.runs) > 0 && len(o.ents) > 0 {
-		return o.spill()
+	if !o.runs.Spilled() {
+		return nil
 	}
-	return nil
+	if err := o.spill(); err != nil {
+		return err
+	}
+	// Merging needs the memory.
+	slots := o.rows.slots
+	o.rows, o.spare = rowStore{slots: slots, known: true}, rowStore{}
+	o.arena, o.spareArena, o.ents = nil, nil, nil
+	if err := o.mem.set(&o.acct, o.bytes()); err != nil {
+		return err
+	}
+	return o.runs.Sort()
 }
 
 // cut keeps the n least rows.
@@ -256,19 +259,6 @@ func (o *sorter) cut(n int) error {
 	return nil
 }
 
-// sortRun is a sorted part of the input in the temporary file.
-type sortRun struct {
-	pos, end int64
-	ord      int
-	buf      []byte
-	at       int
-	// The current row.
-	part uint32
-	key  []byte
-	row  []byte
-	ok   bool
-}
-
 // spill sorts what is in memory and writes it as a run.
 func (o *sorter) spill() error {
 	if len(o.ents) == 0 {
@@ -277,83 +267,29 @@ func (o *sorter) spill() error {
 	if err := o.sort(); err != nil {
 		return err
 	}
-	if o.file == nil {
-		f, err := o.acct.temp(o.x.opt.Temp)
-		if err != nil {
-			return err
-		}
-		o.file = f
+	if err := o.runs.BeginRun(); err != nil {
+		return err
 	}
-	start := o.wrote
-	buf := o.buf[:0]
+	cols := make([]*vec.Column, len(o.rows.slots))
 	for k := range o.ents {
 		e := &o.ents[k]
 		blk, i := o.rows.at(int(e.row))
-		at := len(buf)
-		buf = append(buf, 0, 0, 0, 0)
-		buf = binary.LittleEndian.AppendUint32(buf, e.part)
-		buf = binary.LittleEndian.AppendUint32(buf, e.len)
-		buf = append(buf, o.keyOf(e)...)
-		for c := range o.rows.slots {
-			buf = value.AppendValue(buf, blk.cols[c].Value(i))
+		for c := range cols {
+			cols[c] = &blk.cols[c]
 		}
-		binary.LittleEndian.PutUint32(buf[at:], uint32(len(buf)-at-4))
-		if len(buf) >= 1<<16 {
-			if _, err := o.file.Write(buf); err != nil {
-				return err
-			}
-			o.wrote += int64(len(buf))
-			buf = buf[:0]
+		o.key = append(binary.BigEndian.AppendUint32(o.key[:0], e.part), o.keyOf(e)...)
+		o.buf = appendRow(o.buf[:0], cols, i)
+		if err := o.runs.Put(o.key, o.buf); err != nil {
+			return err
 		}
 	}
-	if _, err := o.file.Write(buf); err != nil {
+	if err := o.runs.EndRun(); err != nil {
 		return err
 	}
-	o.wrote += int64(len(buf))
-	o.buf = buf[:0]
-	o.runs = append(o.runs, &sortRun{pos: start, end: o.wrote})
 	slots := o.rows.slots
 	o.rows.reset()
 	o.rows.slots, o.rows.known = slots, true
 	o.arena, o.ents = o.arena[:0], o.ents[:0]
-	return nil
-}
-
-// advance reads the next row of a run.
-func (r *sortRun) advance(f File) error {
-	need := func(n int) error {
-		for len(r.buf)-r.at < n {
-			left := r.buf[r.at:]
-			if r.pos >= r.end {
-				return dberr.New(dberr.IOError, "a temporary file is shorter than what was written")
-			}
-			m := int(min(int64(max(1<<16, n)), r.end-r.pos))
-			nb := make([]byte, len(left)+m)
-			copy(nb, left)
-			if _, err := f.ReadAt(nb[len(left):], r.pos); err != nil && err != io.EOF {
-				return tempError(err)
-			}
-			r.pos += int64(m)
-			r.buf, r.at = nb, 0
-		}
-		return nil
-	}
-	if r.at == len(r.buf) && r.pos >= r.end {
-		r.ok = false
-		return nil
-	}
-	if err := need(4); err != nil {
-		return err
-	}
-	n := int(binary.LittleEndian.Uint32(r.buf[r.at:]))
-	if err := need(4 + n); err != nil {
-		return err
-	}
-	rec := r.buf[r.at+4 : r.at+4+n]
-	r.at += 4 + n
-	r.part = binary.LittleEndian.Uint32(rec)
-	k := binary.LittleEndian.Uint32(rec[4:])
-	r.key, r.row, r.ok = rec[8:8+k], rec[8+k:], true
 	return nil
 }
 
@@ -362,26 +298,15 @@ func (o *sorter) next() (*expr.Batch, error) {
 		if err := o.load(); err != nil {
 			return nil, err
 		}
-		o.heap = o.heap[:0]
-		for i, r := range o.runs {
-			if err := r.advance(o.file); err != nil {
-				return nil, err
-			}
-			if r.ord = i; r.ok {
-				o.heap = append(o.heap, r)
-			}
-		}
-		for i := len(o.heap)/2 - 1; i >= 0; i-- {
-			o.sink(i)
-		}
 		o.sorted = true
 	}
 	if err := o.x.check(); err != nil {
 		return nil, err
 	}
 	o.out.start()
+	o.cols = o.cols[:0]
 	for _, s := range o.rows.slots {
-		o.out.col(s)
+		o.cols = append(o.cols, o.out.col(s))
 	}
 	n := 0
 	for n < o.x.opt.BatchSize {
@@ -417,7 +342,7 @@ func (o *sorter) passes(part uint32, key []byte) bool {
 
 // emit appends the next row; false at the end.
 func (o *sorter) emit(n *int) (bool, error) {
-	if len(o.runs) == 0 {
+	if !o.runs.Spilled() {
 		if o.pos >= len(o.ents) {
 			return false, nil
 		}
@@ -434,60 +359,17 @@ func (o *sorter) emit(n *int) (bool, error) {
 		}
 		return true, nil
 	}
-	if len(o.heap) == 0 {
-		return false, nil
+	key, row, ok, err := o.runs.Next()
+	if !ok || err != nil {
+		return false, err
 	}
-	best := o.heap[0]
-	if o.passes(best.part, best.key) {
-		rest := best.row
-		for _, s := range o.rows.slots {
-			v, tail, err := value.DecodeValue(rest)
-			if err != nil {
-				return false, dberr.Wrap(dberr.IOError, err, "a temporary file is damaged")
-			}
-			o.out.b.Cols[s].AppendWhole(v)
-			rest = tail
+	if o.passes(binary.BigEndian.Uint32(key), key[4:]) {
+		if _, err := decodeRow(row, o.cols); err != nil {
+			return false, err
 		}
 		*n++
 	}
-	if err := best.advance(o.file); err != nil {
-		return false, err
-	}
-	if !best.ok {
-		o.heap[0] = o.heap[len(o.heap)-1]
-		o.heap = o.heap[:len(o.heap)-1]
-	}
-	o.sink(0)
 	return true, nil
-}
-
-// before orders runs by their current rows; runs were written in input order, so the first of equal ones comes first.
-func (r *sortRun) before(q *sortRun) bool {
-	if r.part != q.part {
-		return r.part < q.part
-	}
-	if c := bytes.Compare(r.key, q.key); c != 0 {
-		return c < 0
-	}
-	return r.ord < q.ord
-}
-
-// sink restores the heap of runs below position i.
-func (o *sorter) sink(i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(o.heap) {
-			return
-		}
-		if c+1 < len(o.heap) && o.heap[c+1].before(o.heap[c]) {
-			c++
-		}
-		if !o.heap[c].before(o.heap[i]) {
-			return
-		}
-		o.heap[i], o.heap[c] = o.heap[c], o.heap[i]
-		i = c
-	}
 }
 
 // noPaths is the error of a path selector whose number is no positive one.

@@ -201,7 +201,7 @@ func (s *spool) add(b *expr.Batch, keep []plan.Slot) error {
 // spill writes all blocks to the file.
 func (s *spool) spill() error {
 	if s.file == nil {
-		f, err := s.acct.temp(s.x.opt.Temp)
+		f, err := (&countedTemp{s.x.opt.Temp, s.acct}).Create()
 		if err != nil {
 			return err
 		}

@@ -2,11 +2,11 @@ package expr
 
 import (
 	"math"
-	"slices"
 
 	"github.com/cockroachdb/apd/v3"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/query/spill"
 	"github.com/hedgerowdb/hedgerow/internal/temporal"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
@@ -25,6 +25,11 @@ type Aggregator interface {
 	Size() int
 	// Reset drops all groups and keeps memory, which stays charged.
 	Reset()
+	// Spill moves what grows with the rows of a group (a list, the values of a percentile, those seen by DISTINCT) to temporary files, where
+	// all that comes later goes too. Results are what they would have been in memory; they are asked for once, in ascending order.
+	Spill(env *Env, p *spill.Place) error
+	// Close gives back what files hold; the aggregator is not used again before Reset.
+	Close()
 }
 
 // AggState is the state of one group. What it keeps is charged to Env.Mem; Size is what was charged.
@@ -51,6 +56,14 @@ type states interface {
 // columnar is implemented by states that have a fast path over columns; false means that it does not apply.
 type columnar interface {
 	batch(groups []uint32, args []*vec.Column) (done bool, err error)
+}
+
+// external is implemented by states that can go to files.
+type external interface {
+	spill(p *spill.Place) error
+	// finish ends adding, before the first result.
+	finish(env *Env) error
+	close()
 }
 
 type aggregator struct {
@@ -111,6 +124,11 @@ func (a *aggregator) Add(env *Env, groups []uint32, args []*vec.Column) error {
 
 func (a *aggregator) Results(env *Env, from, to int, out *vec.Column) (err error) {
 	defer stopped(&err)
+	if x, ok := a.st.(external); ok {
+		if err := x.finish(env); err != nil {
+			return err
+		}
+	}
 	for g := from; g < to; g++ {
 		if err := a.st.result(env, g, out); err != nil {
 			return err
@@ -120,7 +138,29 @@ func (a *aggregator) Results(env *Env, from, to int, out *vec.Column) (err error
 }
 
 func (a *aggregator) Size() int { return a.charged }
-func (a *aggregator) Reset()    { a.st.reset(); a.n = 0 }
+
+func (a *aggregator) Reset() {
+	a.Close()
+	a.st.reset()
+	a.n = 0
+}
+
+func (a *aggregator) Spill(env *Env, p *spill.Place) error {
+	x, ok := a.st.(external)
+	if !ok {
+		return nil
+	}
+	if err := x.spill(p); err != nil {
+		return err
+	}
+	return a.charge(env)
+}
+
+func (a *aggregator) Close() {
+	if x, ok := a.st.(external); ok {
+		x.close()
+	}
+}
 
 // oneGroup is an aggregator of a single group as an AggState.
 type oneGroup struct{ *aggregator }
@@ -579,157 +619,6 @@ func (s *extremes) merge(env *Env, g uint32, from states, fg uint32) error {
 	return s.one(env, g, []value.Value{from.(*extremes).value(fg)})
 }
 
-// ---- collect, and what needs all values
-
-// bags keeps all values of each group, encoded one after another in an arena and linked in the order of arrival.
-type bags struct {
-	head, tail []uint32 // 1 + index of an entry; 0 for none
-	count      []uint32
-	next       []uint32
-	off        []uint64
-	arena      []byte
-}
-
-func (s *bags) grow(n int) {
-	s.head, s.tail, s.count = extend(s.head, n), extend(s.tail, n), extend(s.count, n)
-}
-func (s *bags) reset() {
-	s.head, s.tail, s.count = s.head[:0], s.tail[:0], s.count[:0]
-	s.next, s.off, s.arena = s.next[:0], s.off[:0], s.arena[:0]
-}
-func (s *bags) size() int { return 12*cap(s.head) + 12*cap(s.next) + cap(s.arena) }
-
-func (s *bags) add(g uint32, v value.Value) {
-	s.off = append(s.off, uint64(len(s.arena)))
-	s.next = append(s.next, 0)
-	s.arena = value.AppendValue(s.arena, v)
-	e := uint32(len(s.next))
-	if s.tail[g] != 0 {
-		s.next[s.tail[g]-1] = e
-	} else {
-		s.head[g] = e
-	}
-	s.tail[g] = e
-	s.count[g]++
-}
-
-// each calls f for the values of a group in order.
-func (s *bags) each(g uint32, f func(v value.Value)) {
-	for e := s.head[g]; e != 0; e = s.next[e-1] {
-		v, _, err := value.DecodeValue(s.arena[s.off[e-1]:])
-		if err != nil {
-			panic("expr: own encoding does not decode")
-		}
-		f(v)
-	}
-}
-
-type collectStates struct{ bags }
-
-func (s *collectStates) one(_ *Env, g uint32, args []value.Value) error {
-	if !args[0].IsNull() {
-		s.add(g, args[0])
-	}
-	return nil
-}
-
-func (s *collectStates) result(env *Env, g int, out *vec.Column) error {
-	c := call{env: env}
-	s.each(uint32(g), c.add)
-	v := c.list()
-	c.room(len(out.Arena) + len(v.Raw()) + c.lb.Size())
-	out.Append(v)
-	return nil
-}
-
-func (s *collectStates) merge(_ *Env, g uint32, from states, fg uint32) error {
-	from.(*collectStates).each(fg, func(v value.Value) { s.add(g, v) })
-	return nil
-}
-
-// percentileStates collects numbers; the percentile of a group is that of its last row, and it is checked in every row.
-type percentileStates struct {
-	bags
-	cont bool
-	p    []float64
-}
-
-func (s *percentileStates) grow(n int) { s.bags.grow(n); s.p = extend(s.p, n) }
-func (s *percentileStates) reset()     { s.bags.reset(); s.p = s.p[:0] }
-func (s *percentileStates) size() int  { return s.bags.size() + 8*cap(s.p) }
-
-func (s *percentileStates) name() string {
-	if s.cont {
-		return "percentileCont"
-	}
-	return "percentileDisc"
-}
-
-func (s *percentileStates) one(_ *Env, g uint32, args []value.Value) error {
-	p := args[1]
-	if !p.IsNumber() {
-		return wantKind(s.name(), p, "a number as percentile")
-	}
-	f := toFloat(p)
-	if !(f >= 0 && f <= 1) {
-		return numberOutOfRange("the percentile of %s() must be between 0.0 and 1.0, not %s", s.name(), brief(p))
-	}
-	s.p[g] = f
-	if args[0].IsNull() {
-		return nil
-	}
-	if !args[0].IsNumber() {
-		return wantKind(s.name(), args[0], "numbers")
-	}
-	s.add(g, args[0])
-	return nil
-}
-
-func (s *percentileStates) result(env *Env, g int, out *vec.Column) error {
-	n := int(s.count[g])
-	if n == 0 {
-		out.AppendNull()
-		return nil
-	}
-	c := call{env: env}
-	c.room(24 * n)
-	vals := make([]value.Value, 0, n)
-	s.each(uint32(g), func(v value.Value) {
-		c.walk(elemCost)
-		vals = append(vals, v)
-	})
-	slices.SortStableFunc(vals, func(x, y value.Value) int {
-		c.walk(elemCost)
-		return value.Compare(x, y)
-	})
-	p := s.p[g]
-	if s.cont {
-		at := p * float64(n-1)
-		lo := int(math.Floor(at))
-		hi := min(lo+1, n-1)
-		x, y := toFloat(vals[lo]), toFloat(vals[hi])
-		frac := at - float64(lo)
-		res := x
-		if frac > 0 {
-			res = x*(1-frac) + y*frac
-		}
-		out.AppendWord(value.Float, math.Float64bits(res))
-		return nil
-	}
-	i := max(int(math.Ceil(p*float64(n)))-1, 0)
-	out.Append(vals[min(i, n-1)])
-	return nil
-}
-
-func (s *percentileStates) merge(_ *Env, g uint32, from states, fg uint32) error {
-	o := from.(*percentileStates)
-	if o.count[fg] > 0 {
-		s.p[g] = o.p[fg]
-	}
-	o.each(fg, func(v value.Value) { s.add(g, v) })
-	return nil
-}
-
 // ---- standard deviation
 
 // spread is Welford's running mean and sum of squares.
@@ -790,102 +679,6 @@ func (s *spreadStates) merge(_ *Env, g uint32, from states, fg uint32) error {
 	return nil
 }
 
-// ---- DISTINCT
-
-// distinct lets each value of the first argument pass once a group, under equivalence: an open-addressing table over
-// hash(group, value) whose entries point into an arena.
-type distinct struct {
-	inner  states
-	groups int
-	slots  []uint32 // 1 + index of an entry
-	hash   []uint64
-	group  []uint32
-	off    []uint64
-	arena  []byte
-}
-
-func (s *distinct) grow(n int) { s.inner.grow(n); s.groups = n }
-func (s *distinct) reset() {
-	s.inner.reset()
-	clear(s.slots)
-	s.hash, s.group, s.off, s.arena = s.hash[:0], s.group[:0], s.off[:0], s.arena[:0]
-}
-func (s *distinct) size() int {
-	return s.inner.size() + 4*cap(s.slots) + 20*cap(s.hash) + cap(s.arena)
-}
-
-func (s *distinct) entry(e uint32) value.Value {
-	v, _, err := value.DecodeValue(s.arena[s.off[e]:])
-	if err != nil {
-		panic("expr: own encoding does not decode")
-	}
-	return v
-}
-
-// put reports whether the value is new in its group.
-func (s *distinct) put(g uint32, v value.Value) bool {
-	if 4*len(s.hash) >= 3*len(s.slots) {
-		s.rehash(max(16, 2*len(s.slots)))
-	}
-	h := value.HashSeed(v, uint64(g)*0x9E3779B97F4A7C15+1)
-	mask := uint64(len(s.slots) - 1)
-	i := h & mask
-	for ; s.slots[i] != 0; i = (i + 1) & mask {
-		e := s.slots[i] - 1
-		if s.hash[e] == h && s.group[e] == g && value.Equivalent(s.entry(e), v) {
-			return false
-		}
-	}
-	s.hash, s.group, s.off = append(s.hash, h), append(s.group, g), append(s.off, uint64(len(s.arena)))
-	s.arena = value.AppendValue(s.arena, v)
-	s.slots[i] = uint32(len(s.hash))
-	return true
-}
-
-func (s *distinct) rehash(n int) {
-	s.slots = make([]uint32, n)
-	mask := uint64(n - 1)
-	for e, h := range s.hash {
-		i := h & mask
-		for s.slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		s.slots[i] = uint32(e + 1)
-	}
-}
-
-func (s *distinct) one(env *Env, g uint32, args []value.Value) error {
-	if len(args) > 0 && (args[0].IsNull() || !s.put(g, args[0])) {
-		if len(args) < 2 || !args[0].IsNull() {
-			return nil
-		}
-	}
-	return s.inner.one(env, g, args)
-}
-
-func (s *distinct) result(env *Env, g int, out *vec.Column) error { return s.inner.result(env, g, out) }
-
-func (s *distinct) merge(env *Env, g uint32, from states, fg uint32) error {
-	o := from.(*distinct)
-	var args [2]value.Value
-	n := 1
-	if p, ok := s.inner.(*percentileStates); ok {
-		n = 2
-		args[1] = value.NewFloat(o.inner.(*percentileStates).p[fg])
-		_ = p
-	}
-	for e := range o.hash {
-		if o.group[e] != fg {
-			continue
-		}
-		args[0] = o.entry(uint32(e))
-		if err := s.one(env, g, args[:n]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func init() {
 	sumArg := Type{Kinds: TNumber.Kinds | 1<<value.Duration}
 	aggregate := func(name, doc string, make func(star bool) states, s ...Sig) *Def {
@@ -901,7 +694,7 @@ func init() {
 		aggregate("collect", "A list of the values that are not null.", func(bool) states { return &collectStates{} }, sig(TList, Any)),
 		aggregate("stDev", "The standard deviation of a sample.", func(bool) states { return &spreadStates{} }, sig(TFloat, TNumber)),
 		aggregate("stDevP", "The standard deviation of a population.", func(bool) states { return &spreadStates{population: true} }, sig(TFloat, TNumber)),
-		aggregate("percentileCont", "A percentile by linear interpolation.", func(bool) states { return &percentileStates{cont: true} }, sig(TFloat, TNumber, TNumber)),
-		aggregate("percentileDisc", "A percentile as the nearest value.", func(bool) states { return &percentileStates{} }, sig(TNumber, TNumber, TNumber)),
+		aggregate("percentileCont", "A percentile by linear interpolation.", func(bool) states { return &percentileStates{bags: bags{byValue: true}, cont: true} }, sig(TFloat, TNumber, TNumber)),
+		aggregate("percentileDisc", "A percentile as the nearest value.", func(bool) states { return &percentileStates{bags: bags{byValue: true}} }, sig(TNumber, TNumber, TNumber)),
 	)
 }

@@ -67,16 +67,20 @@ func (s *Sorter) block() int { return int(min(max(s.p.Share/16, 1<<10), 64<<10))
 func (s *Sorter) fanIn() int { return int(max(4, s.p.Share/int64(s.block())-1)) }
 
 // Add adds a record. The bytes are copied.
-func (s *Sorter) Add(key, body []byte) error {
+func (s *Sorter) Add(key, body []byte) error { return s.AddParts(key, body, nil) }
+
+// AddParts is Add of a body in two parts.
+func (s *Sorter) AddParts(key, body, rest []byte) error {
 	s.n++
-	grows := len(s.arena)+len(key)+len(body) > cap(s.arena) || len(s.ents) == cap(s.ents)
-	if need := int64(len(s.arena)+len(key)+len(body)) + 24*int64(len(s.ents)+1); need > s.p.Share && s.p.Temp != nil && len(s.ents) > 0 {
+	n := len(key) + len(body) + len(rest)
+	grows := len(s.arena)+n > cap(s.arena) || len(s.ents) == cap(s.ents)
+	if need := int64(len(s.arena)+n) + 24*int64(len(s.ents)+1); need > s.p.Share && s.p.Temp != nil && len(s.ents) > 0 {
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
-	s.ents = append(s.ents, entry{prefix: prefixOf(key), off: len(s.arena), key: uint32(len(key)), body: uint32(len(body))})
-	s.arena = append(append(s.arena, key...), body...)
+	s.ents = append(s.ents, entry{prefix: prefixOf(key), off: len(s.arena), key: uint32(len(key)), body: uint32(len(body) + len(rest))})
+	s.arena = append(append(append(s.arena, key...), body...), rest...)
 	if grows {
 		return s.account()
 	}
