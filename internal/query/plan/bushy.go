@@ -85,7 +85,8 @@ func (g *graph) nodeJoins(s *state, c int) []*state {
 		n := &state{done: s.done.or(p.done), used: s.used | p.used, prev: s, step: step{kind: stepNodeJoin, i: c, sub: p.state}}
 		n.card = s.card * p.card
 		for m := shared; m != 0; m &= m - 1 {
-			n.card /= g.nodeRows(bits.TrailingZeros64(m))
+			i := bits.TrailingZeros64(m)
+			n.card *= g.joinBias(s.done, p.done, i) / g.nodeRows(i)
 		}
 		n.card = max(n.card, 1e-6)
 		n.cost = s.cost + p.cost + (s.card+2*p.card)*costJoinRow + n.card*costJoinOut

@@ -393,3 +393,48 @@ func (g *graph) roundDegree(r *grel, back bool) float64 {
 	}
 	return d
 }
+
+// joinBias corrects a join on vertex i, which takes the two sides to be independent: the more relationships of one side a vertex has, the more
+// it may have of the other.
+func (g *graph) joinBias(left, right set, i int) float64 {
+	label := g.smallestLabel(i)
+	for a := range g.rels {
+		via := &g.rels[a]
+		if left.r&(1<<a) == 0 || via.l != i && via.r != i || via.VarLen {
+			continue
+		}
+		for b := range g.rels {
+			r := &g.rels[b]
+			if right.r&(1<<b) == 0 || r.l != i && r.r != i || r.VarLen {
+				continue
+			}
+			dir := r.Dir
+			if r.l != i && dir != store.Both {
+				dir = 1 - dir
+			}
+			d, ok := g.biased(via, r, i, label, dir)
+			if mean := sane(g.p.meanDegree(label, r.Types, dir), 0); ok && mean > 0 {
+				return d / mean
+			}
+			return 1
+		}
+	}
+	return 1
+}
+
+// tame is a catalog whose numbers are numbers: the search need not fear absurd counts.
+type tame struct{ Catalog }
+
+func (c tame) NodeCount(l schema.LabelID) float64 { return sane(c.Catalog.NodeCount(l), 0) }
+func (c tame) RelCount(t schema.LabelID) float64  { return sane(c.Catalog.RelCount(t), 0) }
+func (c tame) Distinct(ix schema.IndexID) float64 { return sane(c.Catalog.Distinct(ix), 0) }
+
+func (c tame) LabelsCount(ls []schema.LabelID) float64 { return sane(c.Catalog.LabelsCount(ls), 0) }
+
+func (c tame) RelsBetween(src, t, dst schema.LabelID) float64 {
+	return sane(c.Catalog.RelsBetween(src, t, dst), 0)
+}
+
+func (c tame) DegreeMean(l, t schema.LabelID, dir store.Direction) float64 {
+	return sane(c.Catalog.DegreeMean(l, t, dir), 0)
+}

@@ -24,7 +24,7 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 			q, err = nil, f.err
 		}
 	}()
-	p := &planner{st: st, cat: cat, opt: opt, vars: map[int]*bind.Var{}, named: map[*bind.Var][]*bind.Var{}, hintOf: map[int][]*bind.Var{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
+	p := &planner{st: st, cat: tame{cat}, opt: opt, vars: map[int]*bind.Var{}, named: map[*bind.Var][]*bind.Var{}, hintOf: map[int][]*bind.Var{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
 		part: NoSlot, outer: slotSet{}, opts: slotSet{}, locked: slotSet{}}
 	for _, v := range st.Vars {
 		p.vars[v.Slot] = v
