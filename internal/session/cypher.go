@@ -468,6 +468,9 @@ func (r *cypherRows) pull() (err error) {
 	if err != nil && r.plan != nil {
 		return r.plan.text.Place(err, r.plan.v)
 	}
+	if err != nil && r.fences != nil {
+		return r.fences.place(err)
+	}
 	return err
 }
 

@@ -22,6 +22,10 @@ type fenceSet struct {
 	kept   map[*callSource][][]value.Value  // results of reading calls that are opened again and again, as in a subquery
 	tables map[*tableSource][][]value.Value // rows of catalog tables
 
+	calls   []*callSource
+	inner   []innerText // texts of calls, if they are others than those that the statement was prepared for
+	callErr error       // the last error of a call
+
 	bytes int64 // of rows held in memory
 
 	ran map[*callSource]*cypherRows // EXPLAIN ANALYZE: the last run of each call
@@ -185,9 +189,10 @@ func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (
 	if err != nil {
 		return nil, err
 	}
-	t, err := f.s.textOf(f.s.envOf(c.graph, true), c.text, nil)
+	in := f.innerOf(c)
+	t, err := f.s.textOf(f.s.envOf(c.graph, true), in.text, nil)
 	if err != nil {
-		return nil, c.shift(err)
+		return nil, f.shift(in, err)
 	}
 	g, err := f.stmt.Graph(ctx, c.graph) // binding has made main, if it was missing
 	if err != nil {
@@ -195,34 +200,43 @@ func (c *callSource) run(ctx context.Context, f *fenceSet, args []value.Value) (
 	}
 	r, err := f.s.execute(ctx, f.tx, f.stmt, g, t, params)
 	if err != nil {
-		return nil, c.shift(err)
+		return nil, f.shift(in, err)
 	}
 	r.shared = true
 	if f.ran != nil {
 		f.ran[c] = r
 	}
-	return &shifted{rows: r, call: c}, nil
+	return &shifted{rows: r, f: f, in: in}, nil
 }
 
 // shift moves an error's place from the Cypher text to the SQL text around it.
-func (c *callSource) shift(err error) error {
-	if c.at < 0 { // the text stands elsewhere
+func (c *callSource) shift(err error) error { return innerText{c.text, c.at}.shift(err) }
+
+func (in innerText) shift(err error) error {
+	if in.at < 0 { // the text stands elsewhere
 		moved := *dberr.As(err)
 		moved.Pos, moved.End = -1, -1
 		return &moved
 	}
-	return Shift(err, c.at)
+	return Shift(err, in.at)
+}
+
+// shift is innerText.shift, and remembers that the error is a call's.
+func (f *fenceSet) shift(in innerText, err error) error {
+	f.callErr = in.shift(err)
+	return f.callErr
 }
 
 type shifted struct {
 	rows
-	call *callSource
+	f  *fenceSet
+	in innerText
 }
 
 func (r *shifted) Next(ctx context.Context) ([]value.Value, error) {
 	row, err := r.rows.Next(ctx)
 	if err != nil {
-		return nil, r.call.shift(err)
+		return nil, r.f.shift(r.in, err)
 	}
 	return row, nil
 }

@@ -260,3 +260,49 @@ func TestPreparedStatementsShareAPlan(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// TestWrappersShareAStatement: SQL around cypher() is read once for texts that differ in the inner literals.
+func TestWrappersShareAStatement(t *testing.T) {
+	db := database(t)
+	s, plain := open(t, db), open(t, db)
+	must(t, plain, "SET hedgerow.plan_cache = off")
+	must(t, s, "UNWIND range(1, 30) AS i CREATE (:A {id: i, name: 'n' + i})")
+	for _, form := range []string{
+		"SELECT * FROM cypher('main', $$ MATCH (n:A {id: %d}) RETURN n.name $$) AS (name agtype)",
+		"SELECT name, 1 AS one FROM cypher('main', $q$ MATCH (n:A) WHERE n.id IN [%d, 3] RETURN n.name AS x $q$) AS (name agtype) ORDER BY 1 LIMIT 5",
+		"SELECT a.x, b.y FROM cypher('main', $$ RETURN %d AS x $$) AS a(x agtype), cypher('main', $$ RETURN 'it''s' AS y $$) AS b(y agtype)",
+		"SELECT * FROM cypher('main', $$ MATCH (n:A {id: %d}) SET n.seen = 1 RETURN n.id AS x $$) AS (x agtype)",
+		"SELECT x, 1 / (x::int8 - 7) AS q FROM cypher('main', $$ RETURN %d AS x $$) AS (x agtype)",
+		"SELECT * FROM cypher('main', $$ RETURN 10 / (%d - 7) AS x $$) AS (x agtype)",
+		"SELECT * FROM cypher('main', $$ MATCH (n:A) RETURN n.id + %d, count(*) ORDER BY n.id + %[1]d $$) AS (x agtype, c agtype)",
+		"SELECT * FROM cypher('main', $$ MATCH (n:A {id: %d}) RETURN n.id, n . name $$)",
+	} {
+		for i, n := range []int{1, 7, 12, 1234, 7} {
+			text := fmt.Sprintf(form, n)
+			var got []string
+			var err error
+			d := plansIn(db, func() { got, err = run(s, text) })
+			if err == nil && i == 2 && d.Plans > 0 && !strings.Contains(form, "count(*)") {
+				t.Errorf("%s: %d plans", text, d.Plans)
+			}
+			want, err2 := run(plain, text)
+			if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w || whole(err) != whole(err2) {
+				t.Errorf("%s\nwith the cache    %s %s\nwithout           %s %s", text, g, whole(err), w, whole(err2))
+			}
+		}
+	}
+	text := func(n int) Text {
+		return Text{Text: fmt.Sprintf("SELECT * FROM cypher('main', $$ MATCH (n:A {id: %d}) RETURN n.name $$) AS (name agtype)", n), Lang: SQL}
+	}
+	one, err := s.Prepare(ctx, text(100), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := s.Prepare(ctx, text(200), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.command.(*queryCommand).prep != two.command.(*queryCommand).prep {
+		t.Error("the wrapper was prepared again")
+	}
+}

@@ -20,6 +20,7 @@ type queryCommand struct {
 	bound *sqlbind.Result
 	cat   *catalog
 	prep  *exec.Prepared
+	inner []innerText // texts of the calls, if they are others than those that it was prepared for
 }
 
 func (s *Session) prepareQuery(ctx context.Context, st *sql.Statement, q *sql.Query, types []*sqltype.Type) (*Prepared, error) {
@@ -67,7 +68,7 @@ func (c *queryCommand) start(ctx context.Context, s *Session, args []value.Value
 	if err != nil {
 		return nil, err
 	}
-	fences := &fenceSet{s: s, tx: tx, stmt: stmt}
+	fences := &fenceSet{s: s, tx: tx, stmt: stmt, calls: c.cat.calls, inner: c.inner}
 	if profile {
 		fences.ran = map[*callSource]*cypherRows{}
 		ctx = context.WithValue(ctx, profileKey{}, true)

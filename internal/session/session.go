@@ -134,7 +134,8 @@ type Session struct {
 	portals  map[string]*Portal
 	cache    map[cacheKey]*Prepared
 
-	ddl         bool             // the open transaction has changed the catalog
+	ddl         bool // the open transaction has changed the catalog
+	wrapper     wrapper
 	private     *plancache.Cache // its plans since then
 	version     uint64           // of the catalog, before the open statement's snapshot was taken
 	agePrepared string           // what age_prepare_cypher left for cypher(NULL, NULL)

@@ -216,18 +216,29 @@ func (s *Session) Prepare(ctx context.Context, t Text, types []*sqltype.Type) (*
 	if t.Lang == Cypher {
 		p, err = s.prepareCypher(ctx, t.Text, types)
 	} else {
-		p, err = s.prepareSQL(ctx, t.Text, types)
+		p, err = s.prepareWrapped(ctx, t, types)
 	}
-	if err == nil && fits && p.cacheable() {
-		if len(s.cache) >= maxCached {
-			for k := range s.cache { // any one
-				delete(s.cache, k)
-				break
-			}
-		}
-		s.cache[key] = p
+	if err == nil && fits && p.cacheable() && !p.wrapped() {
+		s.keep(key, p)
 	}
 	return p, err
+}
+
+// keep enters a prepared statement into the session's cache.
+func (s *Session) keep(key cacheKey, p *Prepared) {
+	if len(s.cache) >= maxCached {
+		for k := range s.cache { // any one
+			delete(s.cache, k)
+			break
+		}
+	}
+	s.cache[key] = p
+}
+
+// wrapped reports whether the statement was made of one with other literals, under whose form it is found.
+func (p *Prepared) wrapped() bool {
+	c, ok := p.command.(*queryCommand)
+	return ok && c.inner != nil
 }
 
 const (
