@@ -241,6 +241,10 @@ func (p *parser) createConstraint(start int32, replace bool) Body {
 		if !p.acceptKw(kwIS) {
 			p.unexpected("IS UNIQUE, IS NODE KEY, IS NOT NULL or IS :: and a type")
 		}
+		t := p.tok()
+		if onRel, onNode := p.isWord(t, "RELATIONSHIP") || p.isWord(t, "REL"), p.isWord(t, "NODE"); c.OnRel && onNode || !c.OnRel && onRel {
+			p.errorAt(t.span(), "UnexpectedSyntax", "IS %s … does not go with the pattern before it", strings.ToUpper(p.src(t)))
+		}
 		switch {
 		case p.acceptWord("UNIQUE"), p.acceptWords("NODE", "UNIQUE"), p.acceptWords("RELATIONSHIP", "UNIQUE"), p.acceptWords("REL", "UNIQUE"):
 			c.Kind = UniqueConstraint

@@ -778,6 +778,11 @@ func (b *binder) caseExpr(c ectx, e *cypher.Case) expr.Expr {
 		}
 		extended = extended || len(w.Conds) > 1
 	}
+	var once func(expr.Expr) expr.Expr
+	if extended && subject != nil && isVolatile(subject) {
+		// The branches compare one value: it becomes the only element of a list, and a variable in the branches.
+		c, subject, once = b.evalOnce(c, e.Operand, subject)
+	}
 	in := c
 	if subject != nil {
 		in.caseOp = subject
@@ -826,7 +831,30 @@ func (b *binder) caseExpr(c ectx, e *cypher.Case) expr.Expr {
 		t = t.Union(expr.TNull)
 	}
 	out.Base = at(e, t)
+	if once != nil {
+		return once(out)
+	}
 	return out
+}
+
+// evalOnce gives x a variable, in a scope of its own; once closes the scope around what is made of it.
+func (b *binder) evalOnce(c ectx, n cypher.Expr, x expr.Expr) (in ectx, v expr.Expr, once func(expr.Expr) expr.Expr) {
+	in, local := b.lambda(c, &cypher.Ident{Span: cypher.Span{Start: int32(n.Pos()), Stop: int32(n.End())}, Name: " once"}, x.Type())
+	return in, local.Col(n.Pos(), n.End()), func(body expr.Expr) expr.Expr {
+		list := &expr.ListLit{Base: at(n, expr.ListOf(x.Type())), Elems: []expr.Expr{x}}
+		return b.call(n, "head", &expr.ListComp{Base: at(n, expr.ListOf(body.Type())), Slot: local.Slot, List: list, Map: body})
+	}
+}
+
+// isVolatile reports whether two evaluations of an expression may differ.
+func isVolatile(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		f, ok := x.(*expr.Func)
+		found = found || ok && f.Def.Vol == expr.Volatile
+		return !found
+	})
+	return found
 }
 
 // hasCaseOperand reports whether a branch of an extended CASE compares its operand: the operand stands at the left end.
