@@ -8,6 +8,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/store"
+	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
 // record is an open transaction as others see it.
@@ -17,6 +18,7 @@ type record struct {
 	graph string
 	outer *record // the transaction that it runs for, or nil
 	begun time.Time
+	meta  value.Value // what the client says of it: a map, or null
 
 	doomed atomic.Int32 // a doom: why the transaction is to end
 	timer  *time.Timer  // of transaction_timeout
@@ -63,7 +65,7 @@ func (db *Database) register(s *Session, graph string, outer *record) *record {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.lastTx++
-	r := &record{id: db.lastTx, s: s, graph: graph, outer: outer, begun: time.Now()}
+	r := &record{id: db.lastTx, s: s, graph: graph, outer: outer, begun: time.Now(), meta: s.meta}
 	db.txs[r.id] = r
 	return r
 }
@@ -102,6 +104,9 @@ func (s *Session) over() {
 
 // SetTimeout bounds the next transaction, whatever transaction_timeout says; zero bounds nothing.
 func (s *Session) SetTimeout(d time.Duration) { s.limit = d }
+
+// SetMetadata is what SHOW TRANSACTIONS tells of the transactions that begin from now on: a map, or null for nothing. It is copied.
+func (s *Session) SetMetadata(m value.Value) { s.meta = m.Clone() }
 
 // end ends a transaction from outside: what runs is interrupted, and one whose client is idle is rolled back at once.
 func (db *Database) end(r *record, why doom) {

@@ -36,7 +36,7 @@ func (u surroundings) Transactions() []exec.Transaction {
 	var out []exec.Transaction
 	for _, r := range u.s.db.transactions() {
 		c := r.s.client
-		t := exec.Transaction{ID: r.name(), Graph: r.graph, User: c.User, Connection: c.Connection, Address: c.Address, Protocol: c.Protocol, Begun: r.begun, Terminated: r.fate() != nil}
+		t := exec.Transaction{ID: r.name(), Graph: r.graph, User: c.User, Connection: c.Connection, Address: c.Address, Protocol: c.Protocol, Begun: r.begun, Metadata: r.meta, Terminated: r.fate() != nil}
 		if r.outer != nil {
 			t.Outer = r.outer.name()
 		}

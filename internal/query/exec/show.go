@@ -38,6 +38,7 @@ type Transaction struct {
 	ID, Outer, Graph, User        string
 	Connection, Address, Protocol string
 	Begun                         time.Time
+	Metadata                      value.Value // a map, or null
 	Terminated                    bool
 	Query                         string // that runs, or ""
 	QueryID                       uint64
@@ -423,8 +424,11 @@ func (o *show) transactions() {
 		if t.Terminated {
 			status = "Terminated with reason: Neo.ClientError.Transaction.Terminated"
 		}
+		if t.Metadata.IsNull() {
+			t.Metadata = value.NewMap(nil, nil)
+		}
 		kv := []any{"database", t.Graph, "transactionId", t.ID, "outerTransactionId", t.Outer, "connectionId", t.Connection, "clientAddress", t.Address, "username", t.User,
-			"metaData", value.NewMap(nil, nil), "currentQueryId", "", "currentQuery", "", "parameters", value.NewMap(nil, nil), "startTime", instant(t.Begun), "protocol", t.Protocol,
+			"metaData", t.Metadata, "currentQueryId", "", "currentQuery", "", "parameters", value.NewMap(nil, nil), "startTime", instant(t.Begun), "protocol", t.Protocol,
 			"status", status, "statusDetails", "", "elapsedTime", max(0, now.Sub(t.Begun)).Round(time.Millisecond)}
 		if t.Query != "" {
 			kv = append(kv, "currentQueryId", fmt.Sprintf("query-%d", t.QueryID), "currentQuery", t.Query, "currentQueryStartTime", instant(t.QueryBegun), "currentQueryStatus", "running",

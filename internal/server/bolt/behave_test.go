@@ -189,6 +189,27 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestTerminate: what a client says of its transaction is shown to others, who may end it.
+func TestTerminate(t *testing.T) {
+	s := serve(t, Options{})
+	c, other := s.dial(t, version{5, 8}), s.dial(t, version{5, 8})
+	c.ok("BEGIN {tx_metadata: {app: 'shop', try: 2}}")
+	c.ok("RUN 'CREATE (:Gone)', {}, {}")
+	c.ok("DISCARD {n: -1}")
+	rows, _ := other.query("SHOW TRANSACTIONS YIELD transactionId, metaData, protocol WHERE metaData.app = \"shop\" AND metaData.try = 2 AND protocol = \"bolt\" RETURN transactionId")
+	if len(rows) != 1 {
+		t.Fatalf("%d transactions are shown", len(rows))
+	}
+	other.query("TERMINATE TRANSACTIONS '" + rows[0].Text() + "'")
+	if r := c.do("RUN 'RETURN 1 AS x', {}, {}"); r.code() != "Neo.ClientError.Transaction.Terminated" && c.do("PULL {n: -1}").code() != "Neo.ClientError.Transaction.Terminated" {
+		t.Errorf("a transaction that was ended by somebody else: %v", r)
+	}
+	c.ok("RESET")
+	if n := c.one("MATCH (n:Gone) RETURN count(n) AS n"); n != 0 {
+		t.Errorf("%d of its nodes are left", n)
+	}
+}
+
 // ok2 is ok for a message that is answered by rows first.
 func (c *client) ok2(text string) {
 	c.t.Helper()

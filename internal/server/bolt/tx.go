@@ -80,7 +80,8 @@ func (c *conn) openTx(extra value.Value, explicit bool) (*transaction, error) {
 	if ms.Int() < 0 {
 		return nil, dberr.New(dberr.ProtocolViolation, "tx_timeout %d is negative", ms.Int())
 	}
-	if _, _, err := entry(extra, "tx_metadata", value.Map); err != nil {
+	metadata, _, err := entry(extra, "tx_metadata", value.Map)
+	if err != nil {
 		return nil, err
 	}
 	marks, err := textsEntry(extra, "bookmarks")
@@ -102,6 +103,7 @@ func (c *conn) openTx(extra value.Value, explicit bool) (*transaction, error) {
 	} else {
 		t.ctx, t.cancel = context.WithCancel(c.context())
 	}
+	c.sess.SetMetadata(metadata)
 	if err := c.start(t, graph, marks); err != nil {
 		t.end()
 		return nil, err
