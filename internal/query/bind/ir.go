@@ -127,11 +127,13 @@ type Match struct {
 	Hints    []Hint
 }
 
-// Hint is USING INDEX or USING SCAN.
+// Hint is USING INDEX, USING SCAN or USING JOIN ON.
 type Hint struct {
-	Var   *Var
-	Label string
-	Keys  []string // none: USING SCAN
+	Var      *Var
+	Label    string
+	Keys     []string // none: USING SCAN
+	Join     bool     // USING JOIN ON
+	Pos, End int
 }
 
 // Pattern is what one MATCH or MERGE looks for. Preds are the conditions written inside the pattern, as conjuncts.

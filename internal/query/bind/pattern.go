@@ -20,13 +20,20 @@ func (p *part) match(c *cypher.Match) {
 	m.Where = pb.steer(p.b.predicate(p.b.ectx(p.sc, "WHERE"), c.Where))
 	for _, h := range c.Hints {
 		if h.Kind == cypher.HintJoin {
-			continue // a join hint is advice; this planner has no use for it
+			for _, id := range h.Vars {
+				v := p.sc.find(id.Name)
+				if v == nil {
+					p.b.undefined(p.sc, id, id.Name)
+				}
+				m.Hints = append(m.Hints, Hint{Var: v, Join: true, Pos: id.Pos(), End: id.End()})
+			}
+			continue
 		}
 		v := p.sc.find(h.Vars[0].Name)
 		if v == nil {
 			p.b.undefined(p.sc, h.Vars[0], h.Vars[0].Name)
 		}
-		hint := Hint{Var: v}
+		hint := Hint{Var: v, Pos: h.Vars[0].Pos(), End: h.Vars[0].End()}
 		if h.Label != nil {
 			hint.Label = h.Label.Name
 		}

@@ -202,7 +202,7 @@ func (b *builder) missingIndex(i int, lf *leaf) {
 		return
 	}
 	for _, t := range g.tests(&state{done: b.done}, g.vertex(i)) {
-		if t.op == expr.OpEq {
+		if t.op == expr.OpEq && !p.hasIndex(lf.labels[0], []string{t.key}) { // with one, a hint asked for the scan
 			v := g.nodes[i].v
 			name := v.Name
 			if v.Anon {

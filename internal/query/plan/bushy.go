@@ -90,7 +90,7 @@ func (g *graph) nodeJoins(s *state, c int) []*state {
 		}
 		n.card = max(n.card, 1e-6)
 		n.cost = s.cost + p.cost + (s.card+2*p.card)*costJoinRow + n.card*costJoinOut
-		if g.p.opt.Force {
+		if g.p.opt.Force || g.joinHinted(shared) {
 			n.cost = s.cost
 		}
 		out = append(out, g.applied(n))

@@ -464,6 +464,7 @@ func (g *graph) plan() *stream {
 	start := &state{done: g.bound, card: max(g.in.est, 1)}
 	end := g.search(start, comps, true)
 	g.cartesianNotice()
+	g.hintNotices(end)
 	return g.build(end)
 }
 
@@ -959,31 +960,23 @@ func (g *graph) scanLeaf(s *state, i int, plain bool) *leaf {
 // bestLeaf is the cheapest way to find a vertex given what is solved.
 func (g *graph) bestLeaf(s *state, i int) *leaf {
 	best := g.scanLeaf(s, i, false)
-	hinted := g.scanHinted(i)
+	if g.hinted(i, best) {
+		best.cost *= hintWeight
+		return best
+	}
 	for _, lf := range append(g.seeks(s, i), g.unions(s, i)...) {
-		if !hinted && g.better(lf, best, i) {
+		if g.hinted(i, lf) {
+			lf.cost *= hintWeight
+		}
+		if g.better(lf, best) {
 			best = lf
 		}
 	}
 	return best
 }
 
-func (g *graph) scanHinted(i int) bool {
-	for _, h := range g.hints {
-		if h.Var == g.nodes[i].v && len(h.Keys) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (g *graph) better(a, b *leaf, i int) bool {
-	for _, h := range g.hints {
-		if h.Var == g.nodes[i].v && len(h.Keys) > 0 && a.ix != nil && a.ix.LabelName == h.Label && sameStrings(a.ix.KeyNames, h.Keys) {
-			return b.ix == nil || a.cost < b.cost || !sameStrings(b.ix.KeyNames, h.Keys)
-		}
-	}
-	// A seek whose estimates tie with a scan is still the better bet: graphs grow.
+// better compares two ways. A seek whose estimates tie with a scan is still the better bet: graphs grow.
+func (g *graph) better(a, b *leaf) bool {
 	if a.seek && !b.seek {
 		return a.cost <= b.cost*1.5+1000
 	}

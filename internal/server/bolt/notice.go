@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/session"
@@ -29,6 +30,10 @@ var kinds = map[string]kind{
 		"warn: relationship type does not exist"},
 	"UnknownPropertyKey": {"UnknownPropertyKeyWarning", "The provided property key is not in the database.", warning, "UNRECOGNIZED", "01N52",
 		"warn: property key does not exist"},
+	"JoinHintUnfulfillable": {"JoinHintUnfulfillableWarning", "The database was unable to plan a hinted join.", warning, "HINT", "01N30",
+		"warn: join hint unfulfillable"},
+	"HintedIndexNotFound": {"Schema.HintedIndexNotFound", "The request (directly or indirectly) referred to an index that does not exist.", warning, "HINT", "01N31",
+		"warn: hinted index not found"},
 	"Deprecated": {"FeatureDeprecationWarning", "This feature is deprecated and will be removed in future versions.", warning, "DEPRECATION", "01N02",
 		"warn: feature deprecated without replacement"},
 }
@@ -120,7 +125,12 @@ func (c *conn) notification(r *result, n session.Notice) value.Value {
 	return m.value()
 }
 
-func neo4jNotice(k kind) string { return "Neo.ClientNotification.Statement." + k.code }
+func neo4jNotice(k kind) string {
+	if strings.Contains(k.code, ".") {
+		return "Neo.ClientNotification." + k.code
+	}
+	return "Neo.ClientNotification.Statement." + k.code
+}
 
 // place is where in the client's text a notice's place is.
 func (r *result) place(n session.Notice) int {
