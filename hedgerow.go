@@ -15,11 +15,13 @@ import (
 
 // Options of a database. The zero value works, and so does a nil pointer.
 type Options struct {
-	CacheBytes int64        // memory of the page cache; zero means a quarter of the machine's, 64 MiB to 16 GiB
-	Graph      string       // graph of statements that name none; "" means "main"
-	WorkMem    int64        // bytes of a sort, hash table or spool before it goes to disk; zero means 16 MiB
-	ImportDir  string       // directory below which LOAD CSV may read; "" refuses LOAD CSV
-	Log        *slog.Logger // nil is silent
+	CacheBytes int64  // memory of the page cache; zero means a quarter of the machine's, 64 MiB to 16 GiB
+	Graph      string // graph of statements that name none; "" means "main"
+	WorkMem    int64  // bytes of a sort, hash table or spool before it goes to disk; zero means 16 MiB
+	// QueryMemory is what all statements together may hold, in bytes; zero sets no limit beyond that of each.
+	QueryMemory int64
+	ImportDir   string       // directory below which LOAD CSV may read; "" refuses LOAD CSV
+	Log         *slog.Logger // nil is silent
 	// OnFatal is called when the database can promise nothing more, as after a failed fsync. Every later call returns that error. A program
 	// that would rather end than go on without its database exits here.
 	OnFatal func(error)
@@ -56,7 +58,7 @@ func open(dir string, o *Options) (*DB, error) {
 	if o.WorkMem > 0 {
 		set["work_mem"] = session.KB(o.WorkMem)
 	}
-	db := session.New(eng.Store(), session.Options{Log: o.Log, Settings: set, ImportDir: o.ImportDir, Checkpoint: eng.Checkpoint})
+	db := session.New(eng.Store(), session.Options{Log: o.Log, Settings: set, QueryMemory: o.QueryMemory, ImportDir: o.ImportDir, Checkpoint: eng.Checkpoint})
 	return &DB{eng: eng, db: db, graph: o.Graph, owner: true}, nil
 }
 

@@ -30,6 +30,7 @@ type serveFlags struct {
 	data, pg, bolt, http, auth string
 	tlsCert, tlsKey            string
 	cacheMB, maxConns          int
+	queryMB                    int
 	boltAgent, boltAddress     string
 	logLevel, importDir        string
 	checkpointEvery            time.Duration
@@ -62,6 +63,7 @@ With --auth trust anybody may connect, on loopback only. With --auth password th
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "file of the TLS certificate (PEM)")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "file of its private key (PEM)")
 	fl.IntVar(&f.cacheMB, "cache-mb", 0, "page cache in MiB; 0 takes a quarter of the memory, at most 16384")
+	fl.IntVar(&f.queryMB, "query-memory-mb", 0, "memory that all statements together may hold, in MiB; 0 sets no limit beyond hedgerow.mem_limit of each")
 	fl.IntVar(&f.maxConns, "max-connections", 200, "connections at a time, of PostgreSQL clients and as many of Neo4j drivers")
 	fl.StringVar(&f.importDir, "import", "", "directory below which LOAD CSV may read; without it LOAD CSV is refused")
 	fl.StringVar(&f.logLevel, "log", "info", "debug, info, warn or error")
@@ -172,7 +174,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	db := session.New(eng.Store(), session.Options{Log: log, ImportDir: f.importDir, Checkpoint: eng.Checkpoint})
+	db := session.New(eng.Store(), session.Options{Log: log, QueryMemory: int64(f.queryMB) << 20, ImportDir: f.importDir, Checkpoint: eng.Checkpoint})
 	failed := make(chan error, 3)
 	pg := pgwire.New(db, pgwire.Options{Auth: auth, TLS: conf, MaxConnections: f.maxConns, Log: log, Verifier: verifier})
 	neo := bolt.New(db, bolt.Options{Verify: verify, TLS: boltTLS(conf), MaxConnections: f.maxConns, Agent: f.boltAgent, Address: f.boltAddress, Log: log})

@@ -389,6 +389,7 @@ func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, a
 		WorkMem:   s.intSetting("work_mem") << 10,
 		MemLimit:  s.intSetting("hedgerow.mem_limit") << 10,
 		Temp:      s.db.temp,
+		Budget:    &leases{q: &s.db.memory},
 		Import:    s.db.files,
 		Nested:    nested{s},
 		Server:    surroundings{s},
@@ -423,10 +424,9 @@ type cypherRows struct {
 	closed bool
 	sum    Summary
 
-	shared  bool // the statement belongs to somebody else
-	fences  *fenceSet
-	held    [][]value.Value // rows kept, once holding is set
-	holding bool
+	shared bool // the statement belongs to somebody else
+	fences *fenceSet
+	held   *heldRows // rows kept: those that are handed out, if it is not nil
 
 	detached bool // the statement is closed; sum is what it did
 }
@@ -475,13 +475,11 @@ func (r *cypherRows) pull() (err error) {
 }
 
 func (r *cypherRows) Next(ctx context.Context) ([]value.Value, error) {
-	if r.holding {
-		if len(r.held) == 0 {
+	if r.held != nil {
+		if r.closed {
 			return nil, nil
 		}
-		row := r.held[0]
-		r.held = r.held[1:]
-		return row, nil
+		return r.held.Next(ctx)
 	}
 	if r.report != nil && !r.aside {
 		if len(r.lines) == 0 {
@@ -515,6 +513,8 @@ func (r *cypherRows) Close() {
 	}
 	r.closed = true
 	r.planReport()
+	r.held.free()
+	r.fences.free()
 	if r.cur != nil {
 		r.cur.Close()
 	}
@@ -551,7 +551,7 @@ func (r *cypherRows) summary() *Summary {
 // by now, or in memory. On an error the portal is closed and nothing was committed.
 func (s *Session) CommitBefore(ctx context.Context, p *Portal) error {
 	if r, ok := p.rows.(*cypherRows); ok && !p.done {
-		if err := r.detach(); err != nil {
+		if err := r.detach(s); err != nil {
 			s.Fail()
 			return err
 		}
@@ -565,9 +565,9 @@ func (s *Session) CommitBefore(ctx context.Context, p *Portal) error {
 }
 
 // detach ends what ties a result to its transaction.
-func (r *cypherRows) detach() error {
-	if r.cur != nil && !r.holding && !r.cur.Detach() {
-		if err := r.drain(); err != nil {
+func (r *cypherRows) detach(s *Session) error {
+	if r.cur != nil && r.held == nil && !r.cur.Detach() {
+		if err := r.drain(s); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ type fenceSet struct {
 	tx    store.Tx
 	stmt  store.Stmt
 	wrote bool
-	rows  map[*callSource][][]value.Value // results of the calls, if one of them writes
+	rows  map[*callSource]*heldRows // results of the calls, if one of them writes
 
 	opened map[*callSource]int              // times that a reading call was opened
 	kept   map[*callSource][][]value.Value  // results of reading calls that are opened again and again, as in a subquery
@@ -26,22 +26,16 @@ type fenceSet struct {
 	inner   []innerText // texts of calls, if they are others than those that the statement was prepared for
 	callErr error       // the last error of a call
 
-	bytes int64 // of rows held in memory
-
 	ran map[*callSource]*cypherRows // EXPLAIN ANALYZE: the last run of each call
 }
 
-// charge accounts a row that is held in memory until the statement ends.
-func (f *fenceSet) charge(row []value.Value) error {
-	f.bytes += 24
-	for _, v := range row {
-		f.bytes += 24 + int64(len(v.Raw()))
+// free gives up the results of the calls.
+func (f *fenceSet) free() {
+	if f != nil {
+		for _, h := range f.rows {
+			h.free()
+		}
 	}
-	if limit := f.s.intSetting("hedgerow.mem_limit") << 10; f.bytes > limit {
-		return dberr.New(dberr.OutOfMemory, "the rows of a statement that writes take more than %d bytes", limit).
-			WithHint("Raise hedgerow.mem_limit, or let the statement return less.")
-	}
-	return nil
 }
 
 // maxKept and maxKeptBytes bound what a reading call keeps for its next opening.
@@ -68,7 +62,7 @@ func (f *fenceSet) run(ctx context.Context, calls []*callSource, args []value.Va
 	if f.s.readOnly() {
 		return dberr.New(dberr.ReadOnlyTransaction, "cannot execute a writing cypher() in a read-only transaction")
 	}
-	f.rows = map[*callSource][][]value.Value{}
+	f.rows = map[*callSource]*heldRows{}
 	for _, call := range calls {
 		if err := f.fence(ctx, call, args); err != nil {
 			return err
@@ -93,16 +87,9 @@ func (f *fenceSet) fence(ctx context.Context, call *callSource, args []value.Val
 		return err
 	}
 	defer r.Close()
-	for {
-		row, err := r.Next(ctx)
-		if row == nil || err != nil {
-			return err
-		}
-		if err := f.charge(row); err != nil {
-			return err
-		}
-		f.rows[call] = append(f.rows[call], cloneRow(row))
-	}
+	h := f.s.holdRows()
+	f.rows[call] = h
+	return h.all(ctx, r)
 }
 
 func cloneRow(row []value.Value) []value.Value {
@@ -137,8 +124,8 @@ func (c *callSource) String() string { return "cypher " + c.graph }
 
 func (c *callSource) Open(ctx context.Context, args []value.Value) (plan.SourceRows, error) {
 	f := ctx.Value(fenceKey{}).(*fenceSet)
-	if f.rows != nil {
-		return &fixed{data: f.rows[c]}, nil
+	if h := f.rows[c]; h != nil {
+		return h, h.rewind()
 	}
 	// A call reads parameters only and sees the statement's start: all its runs in one statement are the same.
 	if rows, ok := f.kept[c]; ok {

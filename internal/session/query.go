@@ -74,19 +74,21 @@ func (c *queryCommand) start(ctx context.Context, s *Session, args []value.Value
 		ctx = context.WithValue(ctx, profileKey{}, true)
 	}
 	if err := fences.run(ctx, c.cat.calls, args); err != nil {
+		fences.free()
 		stmt.Close()
 		return nil, err
 	}
 	opt := s.execOptions(ctx, tx, c.bound.Query, false)
 	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, opt)
 	if err != nil {
+		fences.free()
 		stmt.Close()
 		return nil, err
 	}
 	r := &cypherRows{stmt: stmt, cur: cur, q: c.bound.Query, fences: fences}
 	if fences.wrote {
 		// C3: nothing may raise after the first row of a statement that wrote, and its commit must not wait for the reader.
-		if err := r.drain(); err != nil {
+		if err := r.drain(s); err != nil {
 			r.Close()
 			return nil, err
 		}
@@ -94,23 +96,17 @@ func (c *queryCommand) start(ctx context.Context, s *Session, args []value.Value
 	return r, nil
 }
 
-// drain reads the rest of a result into memory.
-func (r *cypherRows) drain() error {
-	for {
-		row, err := r.Next(context.Background())
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			break
-		}
-		if r.fences != nil {
-			if err := r.fences.charge(row); err != nil {
-				return err
-			}
-		}
-		r.held = append(r.held, cloneRow(row))
+// drain reads the rest of a result, and keeps it.
+func (r *cypherRows) drain(s *Session) error {
+	held := s.holdRows()
+	err := held.all(context.Background(), r)
+	if err == nil {
+		err = held.rewind()
 	}
-	r.holding = true
+	if err != nil {
+		held.free()
+		return err
+	}
+	r.held = held
 	return nil
 }

@@ -26,6 +26,8 @@ type Options struct {
 	Log      *slog.Logger
 	Settings map[string]string // initial settings of every session, over the built-in ones
 	TempDir  string            // where statements spill; "" means the system's directory for temporary files
+	// QueryMemory is what all statements together may hold, in bytes; zero sets no limit beyond each statement's own.
+	QueryMemory int64
 	// ImportDir is the directory below which LOAD CSV may read; "" refuses LOAD CSV.
 	ImportDir string
 	// Checkpoint, if set, is what the CHECKPOINT statement calls.
@@ -39,6 +41,7 @@ type Database struct {
 	plans      *plancache.Cache
 	background *background
 	temp       exec.Temp
+	memory     queryMemory
 	files      exec.Importer
 
 	mu       sync.Mutex // guards the fields below
@@ -60,6 +63,7 @@ func New(st store.Store, opt Options) *Database {
 		plans:      plancache.New(plancache.Options{}),
 		background: newBackground(),
 		temp:       &tempDir{dir: opt.TempDir},
+		memory:     queryMemory{limit: opt.QueryMemory},
 		files:      importDir(opt.ImportDir),
 		sessions:   map[*Session]struct{}{},
 		txs:        map[uint64]*record{},
