@@ -254,40 +254,7 @@ func TestSNB(t *testing.T) {
 		for _, q := range snbQueries {
 			t.Run(q, func(t *testing.T) {
 				snbCompare(t, q, func(text string, columns []string, params map[string]any) [][]any {
-					arg, err := json.Marshal(params)
-					if err != nil {
-						t.Fatal(err)
-					}
-					// Columns of cypher() go by place: the answers' own order differs from that of the query's text in is4.
-					list, names := make([]string, len(columns)), make([]string, len(columns))
-					for i, c := range columns {
-						names[i] = `"` + c + `"`
-						list[i] = names[i] + " agtype"
-					}
-					if q == "is4" {
-						slices.Reverse(list)
-					}
-					sql := "SELECT " + strings.Join(names, ", ") + " FROM cypher('main', $hedge$" + text + "$hedge$, $1) AS (" + strings.Join(list, ", ") + ")"
-					res := conn.PgConn().ExecParams(ctx, sql, [][]byte{arg}, nil, nil, nil).Read()
-					if res.Err != nil {
-						t.Fatal(res.Err)
-					}
-					var out [][]any
-					for _, r := range res.Rows {
-						row := make([]any, len(r))
-						for i, cell := range r {
-							if cell == nil {
-								continue
-							}
-							d := json.NewDecoder(bytes.NewReader(cell))
-							d.UseNumber()
-							if err := d.Decode(&row[i]); err != nil {
-								t.Fatalf("%s: %v", cell, err)
-							}
-						}
-						out = append(out, row)
-					}
-					return out
+					return snbAsk(t, conn, q, text, columns, params)
 				})
 			})
 		}
@@ -321,6 +288,50 @@ func snbParam(v any) any {
 		return out
 	}
 	return v
+}
+
+// snbAsk runs a query through cypher() over PostgreSQL's protocol. Without params the text has its values in it.
+func snbAsk(t testing.TB, conn *pgx.Conn, q, text string, columns []string, params map[string]any) [][]any {
+	t.Helper()
+	arg := [][]byte{}
+	third := ""
+	if params != nil {
+		b, err := json.Marshal(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arg, third = [][]byte{b}, ", $1"
+	}
+	// Columns of cypher() go by place: the answers' own order differs from that of the query's text in is4.
+	list, names := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = `"` + c + `"`
+		list[i] = names[i] + " agtype"
+	}
+	if q == "is4" {
+		slices.Reverse(list)
+	}
+	sql := "SELECT " + strings.Join(names, ", ") + " FROM cypher('main', $hedge$" + text + "$hedge$" + third + ") AS (" + strings.Join(list, ", ") + ")"
+	res := conn.PgConn().ExecParams(context.Background(), sql, arg, nil, nil, nil).Read()
+	if res.Err != nil {
+		t.Fatalf("%v\n%s", res.Err, sql)
+	}
+	var out [][]any
+	for _, r := range res.Rows {
+		row := make([]any, len(r))
+		for i, cell := range r {
+			if cell == nil {
+				continue
+			}
+			d := json.NewDecoder(bytes.NewReader(cell))
+			d.UseNumber()
+			if err := d.Decode(&row[i]); err != nil {
+				t.Fatalf("%s: %v", cell, err)
+			}
+		}
+		out = append(out, row)
+	}
+	return out
 }
 
 // servePG serves a directory over PostgreSQL's protocol until the test ends, and connects to it.
