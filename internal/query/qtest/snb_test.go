@@ -104,3 +104,36 @@ func TestSNBRules(t *testing.T) {
 		check("no index", bare, batch, plan.Options{Force: true})
 	}
 }
+
+// TestSNBCost: with the indexes of SNB no read walks through a label, and none follows more than a few
+// relationships or probes an index more than once for each row of its widest operator.
+func TestSNBCost(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(testkit.Shared(t, "snb", "v1-small", "queries"), "i[cs]*.cypher"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no queries: %v", err)
+	}
+	db := New(nil)
+	db.Exec = exec.Options{Profile: true}
+	for _, q := range append(append([]string(nil), socialIndexes...), socialData...) {
+		db.Must(t, q, nil)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := db.Must(t, string(text), socialParams)
+		c, widest := res.Counters, int64(1)
+		for _, op := range res.Profile {
+			if op != nil {
+				widest = max(widest, op.Rows)
+			}
+		}
+		if c.SeqScans > 0 {
+			t.Errorf("%s scans %d labels", filepath.Base(f), c.SeqScans)
+		}
+		if c.EdgesRead > 4*widest+50 || c.IndexProbes > widest+2 {
+			t.Errorf("%s reads %d relationships and probes an index %d times for %d rows", filepath.Base(f), c.EdgesRead, c.IndexProbes, widest)
+		}
+	}
+}
