@@ -8,8 +8,8 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
 
-// maxRange bounds the list that range() makes: beyond it the list is a mistake, and would be the memory of the machine.
-const maxRange = 1 << 26
+// leastElem is the least number of bytes that an element of a list takes. It tells before a long list is made that it cannot fit.
+const leastElem = 2
 
 func init() {
 	listArg := func(name string, f func(c *call, l value.Value) value.Value) kernel {
@@ -79,9 +79,10 @@ func init() {
 				if err != nil {
 					return value.Value{}, err
 				}
-				if n > maxRange {
-					return value.Value{}, dberr.New(dberr.OutOfMemory, "range() would make a list of %d elements", n)
+				if n > MaxValue/leastElem {
+					return value.Value{}, dberr.New(dberr.OutOfMemory, "range() would make a list of %d elements, more than a value may hold", n)
 				}
+				c.room(int(n) * leastElem)
 				c.lb.Reset()
 				for i := range int64(n) {
 					c.add(value.NewInt(start + i*step))
