@@ -53,7 +53,7 @@ type Product struct {
 
 	length int // of the trails that are yielded now
 	queue  []uint32
-	late   []uint32 // ends that want more than their shortest trails
+	late   []lateEnd // ends that want more than their shortest trails
 	open   [][]uint32
 	layer  [][]uint64 // layer[l]: states that a walk of exactly l relationships leads to, as bits
 	idle   int        // empty layers at the end
@@ -85,6 +85,12 @@ type links struct {
 	seg        []int32
 	at         []uint64 // first of its relationships and vertices
 	rel, node  []uint64
+}
+
+// lateEnd is an end that wants longer trails. One of at least until relationships exists; 0: it is not known that there is any.
+type lateEnd struct {
+	state uint32
+	until int
 }
 
 // frame is a step of the enumeration, which goes from the end of a trail to its beginning.
@@ -298,7 +304,7 @@ func (p *Product) Next() (bool, error) {
 				return ok, err
 			}
 			if p.Wanted(p.states.node[end], p.length+1) {
-				p.late = append(p.late, end)
+				p.late = append(p.late, lateEnd{state: end})
 			}
 			continue
 		}
@@ -307,7 +313,7 @@ func (p *Product) Next() (bool, error) {
 			p.queue = p.queue[1:]
 			if !p.Wanted(p.states.node[i], p.length) {
 				if p.Wanted(p.states.node[i], p.length+1) {
-					p.late = append(p.late, i)
+					p.late = append(p.late, lateEnd{state: i})
 				}
 				continue
 			}
@@ -357,18 +363,27 @@ func (p *Product) longer() (bool, error) {
 		return false, err
 	}
 	late := p.late[:0]
-	for _, i := range p.late {
-		if !p.Wanted(p.states.node[i], p.length) {
+	for _, e := range p.late {
+		if !p.Wanted(p.states.node[e.state], p.length) {
 			continue
 		}
-		can, err := p.leads(i, p.length)
+		if p.length > p.last && p.length > e.until {
+			any, err := p.exists(&e)
+			if err != nil {
+				return false, err
+			}
+			if !any {
+				continue
+			}
+		}
+		can, err := p.leads(e.state, p.length)
 		if err != nil {
 			return false, err
 		}
 		if can {
-			p.queue = append(p.queue, i)
+			p.queue = append(p.queue, e.state)
 		} else {
-			late = append(late, i)
+			late = append(late, e)
 		}
 	}
 	p.late = late
@@ -392,6 +407,62 @@ func (p *Product) distinct() int {
 		seen[r] = struct{}{}
 	}
 	return max(1, len(seen))
+}
+
+// exists looks, once every state is known, for any trail of the current length or more to an end, so that ends without one are not waited for
+// through all lengths. It gives up, and answers yes, after some multiple of the relationships met.
+func (p *Product) exists(e *lateEnd) (bool, error) {
+	used := map[uint64]struct{}{}
+	stack := []frame{{state: e.state, link: p.states.head[e.state]}}
+	length := 0
+	rels := func(via uint32) []uint64 {
+		at := p.links.at[via]
+		return p.links.rel[at : at+uint64(p.segs[p.links.seg[via]].Hops)]
+	}
+	for steps := 4*len(p.links.rel) + 1024; len(stack) > 0; steps-- {
+		if steps == 0 {
+			e.until = p.length // unknown: ask again at the next length
+			return true, nil
+		}
+		if steps&1023 == 0 {
+			if err := p.check(); err != nil {
+				return false, err
+			}
+		}
+		top := &stack[len(stack)-1]
+		k := top.link
+		if k == 0 {
+			if top.via != 0 {
+				for _, r := range rels(top.via) {
+					delete(used, r)
+				}
+				length -= len(rels(top.via))
+			}
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		top.link = p.links.next[k]
+		rs := rels(k)
+		free := p.max < 0 || length+len(rs) <= p.max
+		for _, r := range rs {
+			_, taken := used[r]
+			free = free && !taken
+		}
+		if !free {
+			continue
+		}
+		for _, r := range rs {
+			used[r] = struct{}{}
+		}
+		length += len(rs)
+		from := p.links.from[k]
+		if from == 0 && length >= p.length {
+			e.until = length
+			return true, nil
+		}
+		stack = append(stack, frame{state: from, link: p.states.head[from], via: k})
+	}
+	return false, nil
 }
 
 // leads reports whether a walk of exactly that length leads to a state. Layers are made when a way longer than the least is asked for.

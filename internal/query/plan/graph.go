@@ -829,7 +829,11 @@ func (g *graph) relMoves(s *state, i int) []*state {
 		for _, back := range []bool{false, true} {
 			if back && rb || !back && lb {
 				n := g.targets(r, back)
-				out = append(out, move(stepExpand, back, s.card*n, s.card*(g.searchCost(r)+2*g.all(r)*costEdge)))
+				cost := g.searchCost(r) + 2*g.all(r)*costEdge
+				if r.Sel.Count != nil || len(r.Sel.Pattern.Preds) > 0 {
+					cost += n * g.all(r) * costEdge // for paths longer than the shortest each end is looked at apart
+				}
+				out = append(out, move(stepExpand, back, s.card*n, s.card*cost))
 			}
 		}
 		return out

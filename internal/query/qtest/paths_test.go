@@ -249,3 +249,42 @@ func TestShortestToItself(t *testing.T) {
 		}
 	})
 }
+
+// TestPathWrites: what a path binds may be written, and paths see what earlier clauses wrote.
+func TestPathWrites(t *testing.T) {
+	script := []struct{ q, want string }{
+		{"MATCH ANY SHORTEST (a {n: 1})-[f:R]->(m:N)-->+(b {n: 4}) SET m.seen = true, f.seen = 1 RETURN m.n", "2\n"},
+		{"MATCH (a {n: 1}) ((x)-[r:R]->(y)){1,2} (b) FOREACH (i IN y | SET i.k = coalesce(i.k, 0) + 1) RETURN count(*)", "2\n"},
+		{"MATCH (x) WHERE x.k IS NOT NULL RETURN x.n, x.k ORDER BY x.n", "2 | 2\n3 | 1\n"},
+		{"MATCH (d {n: 4}) CREATE (d)-[:R]->(e:N {n: 5}) WITH e MATCH p = SHORTEST 1 (a {n: 1})-[:R]->+(e) RETURN length(p)", "4\n"},
+		{"MATCH (a {n: 1}) MATCH p = shortestPath((a)-[:R*]->(e {n: 5})) WHERE length(p) > 2 SET e.l = length(p) RETURN e.l", "4\n"},
+		{"MATCH p = ALL SHORTEST (a {n: 1})-[:R]->+(e {n: 5}) UNWIND relationships(p) AS r DELETE r RETURN count(*)", "4\n"},
+		{"MATCH (a {n: 1}) OPTIONAL MATCH p = ANY SHORTEST (a) ((x)-[:R]->(y))+ (b) RETURN p, x", "null | null\n"},
+		{"MATCH (a {n: 1}) MATCH SHORTEST 1 (a)-[s]->(m)-[q]->(b {n: 4}) RETURN count(*)", "0\n"},
+		{"MATCH (a {n: 1}), (b {n: 3}) MERGE (a)-[:R]->(b) WITH a MATCH p = ANY (a)-[:R]->{1,5}(c) RETURN c.n", "3\n"},
+	}
+	eachRun(t, func(t *testing.T, d *DB) {
+		d.Must(t, pathsGraph, nil)
+		for _, s := range script {
+			if got := d.Must(t, s.q, nil).Text(); got != s.want {
+				t.Errorf("%s\ngot  %q\nwant %q", s.q, got, s.want)
+			}
+		}
+	})
+}
+
+// TestFewerPathsThanWanted: a search that is asked for more paths than there are ends when none is left, and does not try all lengths up to the number of
+// relationships, which on a star would take its square.
+func TestFewerPathsThanWanted(t *testing.T) {
+	d := New(nil)
+	d.Must(t, "CREATE (h:Hub) WITH h UNWIND range(1, 1000) AS i CREATE (h)-[:K]->(:Leaf {i: i})", nil)
+	for q, want := range map[string]string{
+		"MATCH (a:Leaf {i: 1}), (b:Leaf {i: 2}) MATCH p = SHORTEST 3 (a)-[:K]-+(b) RETURN length(p)":                        "2\n",
+		"MATCH (a:Leaf {i: 1}), (b:Leaf {i: 2}) MATCH p = SHORTEST 2 GROUPS (a) ((x)-[:K]-(y))+ (b) RETURN length(p)":       "2\n",
+		"MATCH (a:Leaf {i: 1}), (b:Leaf {i: 2}) MATCH p = shortestPath((a)-[:K*]-(b)) WHERE length(p) > 2 RETURN length(p)": "",
+	} {
+		if got := d.Must(t, q, nil).Text(); got != want {
+			t.Errorf("%s\ngot  %q\nwant %q", q, got, want)
+		}
+	}
+}
