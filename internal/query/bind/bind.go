@@ -256,7 +256,9 @@ func (p *part) run(sq *cypher.SingleQuery) {
 			b.fail(dberr.Syntax, "InvalidClauseComposition", c, "%s cannot follow %s: it ends the query", clauseName(c), clauseName(p.done))
 		}
 		p.clause(c, i == len(sq.Clauses)-1, len(sq.Clauses) == 1)
-		p.first = false
+		if _, use := c.(*cypher.Use); !use {
+			p.first = false // a WITH behind USE imports, too
+		}
 		p.last = c
 	}
 	if p.done != nil || p.last == nil {
@@ -342,7 +344,7 @@ func (p *part) add(c Clause) { p.out.Clauses = append(p.out.Clauses, c) }
 
 func (p *part) use(c *cypher.Use) {
 	b := p.b
-	if p.kind != queryTop || !p.first {
+	if p.kind != queryTop && p.kind != querySub || p.last != nil {
 		b.fail(dberr.Syntax, "InvalidClauseComposition", c, "USE must be the first clause of a query")
 	}
 	name := c.Name
@@ -352,6 +354,10 @@ func (p *part) use(c *cypher.Use) {
 			b.fail(dberr.FeatureNotSupported, "", c, "USE takes a name or graph.byName of a string")
 		}
 		name = s.Value
+	}
+	if p.kind == querySub {
+		b.st.Inner = append(b.st.Inner, InnerUse{Graph: name, Pos: c.Pos(), End: c.End()})
+		return
 	}
 	if b.st.Graph != "" && b.st.Graph != name {
 		b.fail(dberr.FeatureNotSupported, "", c, "a query cannot use more than one graph")

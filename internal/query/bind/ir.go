@@ -79,9 +79,16 @@ type Statement struct {
 	Lifted  int      // parameters in place of literals: Env.Params[0] … Env.Params[Lifted-1]
 	Params  []string // Env.Params[Lifted+i] is the value of Params[i]
 	Graph   string   // of USE, "" without
+	Inner   []InnerUse
 	Options map[string]string
 	Notices []Notice
 	AGE     bool
+}
+
+// InnerUse is a USE within CALL { }. It must name the statement's own graph, which is not known before planning.
+type InnerUse struct {
+	Graph    string
+	Pos, End int
 }
 
 // Notice is a remark to the client about a doubtful place.

@@ -682,7 +682,11 @@ func firstWith(sq *cypher.SingleQuery) (*cypher.With, bool) {
 	if len(sq.Clauses) == 0 {
 		return nil, false
 	}
-	w, ok := sq.Clauses[0].(*cypher.With)
+	c := sq.Clauses[0]
+	if _, use := c.(*cypher.Use); use && len(sq.Clauses) > 1 {
+		c = sq.Clauses[1]
+	}
+	w, ok := c.(*cypher.With)
 	return w, ok
 }
 

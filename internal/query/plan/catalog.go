@@ -23,6 +23,8 @@ var _ Catalog = (store.Graph)(nil)
 // Options of [Make].
 type Options struct {
 	View store.View // at which names and indexes are looked up
+	// Graph is the name of the graph that the plan is for: a USE within CALL { } must mean the same. "" asks for no such test.
+	Graph string
 
 	// Reference asks for the reference run's plan (rules C5): a barrier between all clauses, textual order, no index and none of the
 	// rules below.

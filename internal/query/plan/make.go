@@ -48,6 +48,13 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 	if opt.Reference {
 		p.barrierAll = true
 	}
+	if opt.Graph != "" && (st.Graph == "" || st.Graph == opt.Graph) {
+		for _, u := range st.Inner {
+			if u.Graph != opt.Graph {
+				return nil, dberr.Compile(dberr.FeatureNotSupported, "", u.Pos, u.End, "a query cannot use more than one graph: it runs on %q", opt.Graph)
+			}
+		}
+	}
 	p.q.Lifted, p.q.Params = st.Lifted, st.Params
 	if st.Command != nil {
 		if err := p.command(st.Command); err != nil {

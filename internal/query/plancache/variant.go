@@ -94,6 +94,9 @@ func compile(r Request) (*Variant, error) {
 	w := &watched{Catalog: r.Catalog, without: r.Without, seen: map[count]bool{}}
 	po := r.Plan
 	po.View, po.Reference = r.View, r.Reference
+	if g, ok := r.Catalog.(interface{ Name() string }); ok {
+		po.Graph = g.Name()
+	}
 	if !r.Reference && !t.Entry.full(r.Version) {
 		known := func(i int) (value.Value, bool) {
 			switch {
