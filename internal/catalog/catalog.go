@@ -487,7 +487,7 @@ type CatalogRelation struct {
 
 // Tables lists the catalog's own relations.
 func (c *Catalog) Tables() []CatalogRelation {
-	names := []string{"graphs", "labels", "keys", "label sets", "heap labels", "shown labels", "indexes", "index heaps", "constraints"}
+	names := [(fileEnd - fileGraphs) / 2]string{"graphs", "labels", "keys", "label sets", "heap labels", "shown labels", "indexes", "index heaps", "constraints", "statistics"}
 	out := make([]CatalogRelation, len(names))
 	for i, n := range names {
 		f := fileGraphs + page.RelFile(2*i)

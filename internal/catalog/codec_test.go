@@ -83,3 +83,16 @@ func TestGraphNames(t *testing.T) { // D1
 		}
 	}
 }
+
+// Every file of the catalog has a name, so that check reads it.
+func TestTablesHaveNames(t *testing.T) {
+	c := new(Catalog)
+	if got, want := len(c.Tables()), len(c.tables()); got != want {
+		t.Errorf("%d names for %d tables", got, want)
+	}
+	for _, r := range c.Tables() {
+		if r.Name == "" {
+			t.Errorf("file %d has no name", r.Heap)
+		}
+	}
+}
