@@ -111,9 +111,14 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 	known := params != nil || q != nil && len(q.Params) == 0
 	version := s.db.store.CatalogVersion()
 	p := &planned{text: t, how: "off"}
+	var old *plancache.Variant // to be replaced
 	if cached && without == nil && q != nil && t.Replan != plancache.ReplanForce {
 		p.vals = lifted(t, params)
-		if v, n := t.Entry.Pick(version, p.vals, known); v != nil {
+		v, n := t.Entry.Pick(version, p.vals, known)
+		if v != nil && t.Replan != plancache.ReplanSkip && c.Outgrown(v, g) {
+			old, v = v, nil
+		}
+		if v != nil {
 			p.v, p.q, p.how = v, inMode(v.Prep.Query, t), "miss" // made when the statement was prepared
 			if v.Uses() > 1 {
 				p.how = fmt.Sprintf("hit, plan %d", n)
@@ -144,7 +149,7 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 	p.v, p.q, p.vals = v, inMode(v.Prep.Query, t), lifted(p.text, params)
 	// What an older snapshot than the catalog's version has made is not for others.
 	if cached && without == nil && s.version == version && !p.q.Schema && exec.Lasting(p.q) {
-		c.Add(p.text.Entry, v, nil)
+		c.Add(p.text.Entry, v, old)
 	}
 	if known {
 		v.Use()

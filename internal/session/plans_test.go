@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
@@ -304,5 +305,29 @@ func TestWrappersShareAStatement(t *testing.T) {
 	}
 	if one.command.(*queryCommand).prep != two.command.(*queryCommand).prep {
 		t.Error("the wrapper was prepared again")
+	}
+}
+
+// A plan made for three rows is not what a hundred thousand are read by: the next run makes another, whatever the plan's age.
+func TestPlanIsOutgrown(t *testing.T) {
+	db := database(t)
+	s := open(t, db)
+	must(t, s, "CREATE INDEX FOR (n:A) ON (n.id)")
+	must(t, s, "UNWIND range(1, 3) AS i CREATE (:A {id: i})")
+	const text = "PROFILE MATCH (n:A {id: %d}) RETURN n.id AS id"
+	must(t, s, fmt.Sprintf(text, 1))
+	must(t, s, fmt.Sprintf(text, 2))
+	must(t, s, "UNWIND range(4, 20000) AS i CREATE (:A {id: i})")
+	time.Sleep(110 * time.Millisecond) // counts are looked at ten times a second
+	d := plansIn(db, func() {
+		if got := must(t, s, fmt.Sprintf(text, 3)); !strings.Contains(got, "IndexSeek") {
+			t.Errorf("a plan for few rows serves many:\n%s", got)
+		}
+	})
+	if d.Plans != 1 {
+		t.Errorf("%d plans made", d.Plans)
+	}
+	if d := plansIn(db, func() { must(t, s, fmt.Sprintf(text, 4)) }); d.Plans != 0 {
+		t.Errorf("%d plans made again", d.Plans)
 	}
 }

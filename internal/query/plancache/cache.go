@@ -26,6 +26,9 @@ const (
 	maxText     = 256 << 10 // bytes of a text that is kept
 	minAge      = 10 * time.Second
 	maxDrift    = 0.25
+	minLook     = 100 * time.Millisecond
+	outgrown    = 10  // times as many rows
+	smallGraph  = 100 // rows below which growth does not count
 )
 
 // Env is what a plan depends on beside the text.

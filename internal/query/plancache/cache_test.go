@@ -278,6 +278,29 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+func TestOutgrown(t *testing.T) {
+	b := open(t, plancache.Options{})
+	cat := &skewed{b.graph, 3}
+	v, _ := b.plan("MATCH (p:P) RETURN p", cat, 1)
+	cat.rows = 1_000_000
+	if b.cache.Outgrown(v, cat) {
+		t.Error("looked at once")
+	}
+	for _, c := range []struct {
+		rows float64
+		want bool
+	}{{90, false}, {1000, false}, {1001, true}} {
+		b.clock = b.clock.Add(time.Second)
+		cat.rows = c.rows
+		if got := b.cache.Outgrown(v, cat); got != c.want {
+			t.Errorf("%v rows: %v", c.rows, got)
+		}
+	}
+	if b.cache.Outgrown(v, cat) {
+		t.Error("looked twice in a tenth of a second")
+	}
+}
+
 func TestPrefix(t *testing.T) {
 	b := open(t, plancache.Options{})
 	for text, want := range map[string]string{

@@ -27,7 +27,8 @@ type Variant struct {
 	classes []plan.Class
 	open    bool // made without values that would have had a guard
 	made    time.Time
-	checked atomic.Int64 // when the counts were last looked at, in ns since made
+	checked atomic.Int64 // when the counts were last looked at for drift, in ns since made
+	looked  atomic.Int64 // and for growth beyond what the plan was made for
 	counts  []count
 	used    atomic.Uint64
 }
@@ -170,21 +171,42 @@ func (w *watched) Indexes(v store.View) []schema.Index {
 // Drifted reports whether the plan is due for another one: it is older than 10 seconds, and a label that it reads has grown or shrunk by more than
 // a quarter. It looks once in 10 seconds.
 func (c *Cache) Drifted(v *Variant, s store.Stats) bool {
-	now := int64(c.opt.Now().Sub(v.made))
-	last := v.checked.Load()
-	if now-last <= int64(minAge) || !v.checked.CompareAndSwap(last, now) {
+	if !c.due(v, &v.checked, minAge) {
 		return false
 	}
 	for _, k := range v.counts {
-		n := s.NodeCount
-		if k.rel {
-			n = s.RelCount
-		}
-		if math.Abs(n(k.label)-k.n) > maxDrift*max(1, k.n) {
+		if math.Abs(k.now(s)-k.n) > maxDrift*max(1, k.n) {
 			return true
 		}
 	}
 	return false
+}
+
+// Outgrown reports whether the plan was made for a graph so much smaller than today's that nothing should run by it any more: a scan of what
+// were ten rows is cheap until there are a hundred thousand. It looks ten times a second.
+func (c *Cache) Outgrown(v *Variant, s store.Stats) bool {
+	if !c.due(v, &v.looked, minLook) {
+		return false
+	}
+	for _, k := range v.counts {
+		if k.now(s) > outgrown*max(smallGraph, k.n) {
+			return true
+		}
+	}
+	return false
+}
+
+// due reports whether a look is due that is taken once in an interval.
+func (c *Cache) due(v *Variant, at *atomic.Int64, interval time.Duration) bool {
+	now, last := int64(c.opt.Now().Sub(v.made)), at.Load()
+	return now-last > int64(interval) && at.CompareAndSwap(last, now)
+}
+
+func (k *count) now(s store.Stats) float64 {
+	if k.rel {
+		return s.RelCount(k.label)
+	}
+	return s.NodeCount(k.label)
 }
 
 // Pick returns the variant that serves the values (those of lifted literals first), and its number from 1; nil if a plan has to be made. known
