@@ -326,7 +326,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%s: cancelled after %s", name, took)
 		}
 	}

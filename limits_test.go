@@ -87,7 +87,7 @@ func TestExpressionsAreCancelled(t *testing.T) {
 			}
 			rows.Close()
 		}
-		if took := time.Since(start); err == nil || took > 2*time.Second {
+		if took := time.Since(start); err == nil || took > 30*time.Second {
 			t.Errorf("%s: %v after %v", q, err, took)
 		}
 		cancel()

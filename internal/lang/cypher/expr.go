@@ -602,6 +602,7 @@ func (p *parser) setBar(open int, first bool) (old int32) {
 	p.bar = -1
 	end := int(p.toks[open].Match)
 	for i := open + 1; i < end; i++ {
+		p.looks++
 		if m := p.toks[i].Match; m > int32(i) {
 			i = int(m)
 			continue
@@ -687,6 +688,7 @@ func (p *parser) isComprehension(open int) bool {
 	end := int(p.toks[open].Match)
 	cases := 0 // WHEN 1, 2 has commas of its own
 	for i := open + 1; i < end; i++ {
+		p.looks++
 		t := &p.toks[i]
 		if t.Match > int32(i) {
 			i = int(t.Match)
@@ -717,6 +719,7 @@ func (p *parser) isPatternComprehension(open int) bool {
 	// Without a bar it is a list of conditions. The pattern's own parts are bracketed, so that this looks at few tokens.
 	end := int(p.toks[open].Match)
 	for i := at; i < end; i++ {
+		p.looks++
 		t := &p.toks[i]
 		if t.Match > int32(i) {
 			i = int(t.Match)

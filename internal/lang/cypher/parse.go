@@ -21,7 +21,13 @@ type Options struct {
 }
 
 // Parse reads one statement; a final semicolon is allowed. An error is a *dberr.Error.
-func Parse(text string, opts Options) (stmt *Statement, err error) {
+func Parse(text string, opts Options) (*Statement, error) {
+	stmt, _, err := parse(text, opts)
+	return stmt, err
+}
+
+// parse also returns how many tokens were looked at while deciding what comes.
+func parse(text string, opts Options) (stmt *Statement, looks int, err error) {
 	p := parsers.Get().(*parser)
 	defer func() {
 		// The parser unwinds by panicking with a bailout; anything else is a fault of ours and goes on.
@@ -32,13 +38,14 @@ func Parse(text string, opts Options) (stmt *Statement, err error) {
 			}
 			stmt, err = nil, b.err
 		}
+		looks = p.looks
 		p.release()
 	}()
 	p.text, p.dialect, p.bar = text, opts.Dialect, -1
 	if p.toks, err = lexInto(p.toks[:0], text, opts.Dialect); err != nil {
-		return nil, ageText(err.(*dberr.Error), text)
+		return nil, 0, ageText(err.(*dberr.Error), text)
 	}
-	return p.statement(), nil
+	return p.statement(), 0, nil
 }
 
 // parser walks the tokens. It never steps back: whatever looks ambiguous is decided by looking ahead over whole
@@ -54,6 +61,7 @@ type parser struct {
 	params  []string
 	seen    map[string]struct{} // params, once they are many
 	exprs   []Expr              // scratch
+	looks   int                 // tokens looked at ahead of i
 }
 
 const (
@@ -86,6 +94,7 @@ func (p *parser) tok() *Token { return &p.toks[p.i] }
 func (p *parser) peek(n int) *Token { return p.at(p.i + n) }
 
 func (p *parser) at(i int) *Token {
+	p.looks++
 	if i >= len(p.toks) {
 		i = len(p.toks) - 1
 	}

@@ -464,6 +464,7 @@ func (p *parser) startsQuery() bool {
 	if p.i < p.runStart || p.i > p.runEnd {
 		p.runStart, p.runEnd = p.i, p.i
 		for p.toks[p.runEnd].Kind == LParen {
+			p.looks++
 			p.runEnd++
 		}
 	}

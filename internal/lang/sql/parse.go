@@ -8,7 +8,13 @@ import (
 
 // Parse reads one statement; a final semicolon is allowed. A text without a statement gives a nil Body. An error is a
 // *dberr.Error.
-func Parse(text string) (stmt *Statement, err error) {
+func Parse(text string) (*Statement, error) {
+	stmt, _, err := parse(text)
+	return stmt, err
+}
+
+// parse also returns how many tokens were looked at while deciding what comes.
+func parse(text string) (stmt *Statement, looks int, err error) {
 	p := parsers.Get().(*parser)
 	defer func() {
 		// The parser unwinds by panicking with a bailout; anything else is a fault of ours and goes on.
@@ -19,11 +25,12 @@ func Parse(text string) (stmt *Statement, err error) {
 			}
 			stmt, err = nil, b.err
 		}
+		looks = p.looks
 		p.release()
 	}()
 	p.text, p.runEnd = text, -1
 	if p.toks, err = lexInto(p.toks[:0], text); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	s := &Statement{Text: text}
 	start := p.tok().Start
@@ -41,7 +48,7 @@ func Parse(text string) (stmt *Statement, err error) {
 		p.syntax()
 	}
 	s.Params = p.params
-	return s, nil
+	return s, 0, nil
 }
 
 // parser walks the tokens. It never steps back: see paren for what a parenthesis may hold.
@@ -52,6 +59,7 @@ type parser struct {
 	depth  int // of recursion
 	long   int // operators beyond the first hundred of each chain: bounds the height of the tree
 	params int
+	looks  int // tokens looked at ahead of i
 
 	runStart, runEnd int // a run of opening parentheses, see startsQuery
 }
@@ -91,6 +99,7 @@ func (p *parser) unsupported(start int32, format string, args ...any) {
 func (p *parser) tok() *Token { return &p.toks[p.i] }
 
 func (p *parser) peek(n int) *Token {
+	p.looks++
 	i := p.i + n
 	if i >= len(p.toks) {
 		i = len(p.toks) - 1

@@ -169,7 +169,7 @@ func TestCancel(t *testing.T) {
 			if !dberr.Is(err, dberr.Canceled) {
 				t.Errorf("%s: %v", q, err)
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("%s: cancelled after %v", q, took)
 			}
 			done()

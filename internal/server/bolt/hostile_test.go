@@ -135,7 +135,7 @@ func TestSlowClient(t *testing.T) {
 		c.write(unhex(t, head))
 		start := time.Now()
 		io.Copy(io.Discard, c.in)
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%q is waited for %v", head, took)
 		}
 	}
@@ -191,7 +191,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	(<-opened).conn.Close()
 	for start := time.Now(); s.db.Sessions() == 1000; {
-		if time.Since(start) > 5*time.Second {
+		if time.Since(start) > 30*time.Second {
 			t.Fatal("a client that has left is still counted")
 		}
 		time.Sleep(5 * time.Millisecond)
