@@ -24,7 +24,13 @@ type Case struct {
 	Then                    []Follow
 	Indexes                 []string
 	Files                   map[string]string
+	Perf                    Perf
+	Steps                   []SessionStep // of kind sessions
+	Crowd                   *Crowd        // of kind sessions, instead of steps
 }
+
+// Perf is what a statement may cost: Bound says it in words, of which "n times the baseline" is checked.
+type Perf struct{ Size, Baseline, Bound string }
 
 // Expected is a table, an error, or nothing.
 type Expected struct {
@@ -88,12 +94,17 @@ func LoadCases(path string) ([]*Case, error) {
 			Accept                         []Expected
 			Then                           []Follow
 			Files                          map[string]string
+			Perf                           Perf
+			Sessions                       json.RawMessage
 		}
 		if err := json.Unmarshal(b, &c); err != nil {
 			return fmt.Errorf("case %s: %w", cur["id"], err)
 		}
 		k := &Case{ID: c.ID, Area: c.Area, Kind: c.Kind, Dialect: c.Dialect, Setup: c.Setup, Query: c.Query, Variants: c.Variants,
-			Expected: c.Expected, Accept: c.Accept, Then: c.Then, Indexes: c.Indexes, Files: c.Files, Params: map[string]string{}}
+			Expected: c.Expected, Accept: c.Accept, Then: c.Then, Indexes: c.Indexes, Files: c.Files, Perf: c.Perf, Params: map[string]string{}}
+		if err := k.steps(c.Sessions); err != nil {
+			return fmt.Errorf("case %s: %w", cur["id"], err)
+		}
 		for n, v := range c.Params {
 			s, ok := v.(string)
 			if !ok {
@@ -168,22 +179,11 @@ func RunCase(t Target, c *Case) error {
 	if c.Kind != "query" && c.Kind != "metamorphic" && c.Kind != "perf" {
 		return ErrNotHere
 	}
-	params := map[string]value.Value{}
-	for k, s := range c.Params {
-		v, err := value.ParseTCK(s)
-		if err != nil {
-			return fmt.Errorf("parameter %s: %w", k, err)
-		}
-		params[k] = v
+	params, err := c.params()
+	if err != nil {
+		return err
 	}
-	times := []string{"none"}
-	if len(c.Indexes) > 0 {
-		times = []string{"before", "after"}
-		if c.Kind != "perf" {
-			times = append(times, "none") // what is fast by an index only would take minutes
-		}
-	}
-	for _, when := range times {
+	for _, when := range c.times() {
 		for i, q := range append([]string{c.Query}, c.Variants...) {
 			if err := runOnce(t, c, expand(q), when, params, i == 0); err != nil {
 				return fmt.Errorf("spelling %d, indexes %s: %w\n      in %s", i, when, err, clipText(q))
@@ -191,6 +191,29 @@ func RunCase(t Target, c *Case) error {
 		}
 	}
 	return nil
+}
+
+func (c *Case) params() (map[string]value.Value, error) {
+	params := map[string]value.Value{}
+	for k, s := range c.Params {
+		v, err := value.ParseTCK(s)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", k, err)
+		}
+		params[k] = v
+	}
+	return params, nil
+}
+
+// times are those at which the case's indexes are made.
+func (c *Case) times() []string {
+	switch {
+	case len(c.Indexes) == 0:
+		return []string{"none"}
+	case c.Kind == "perf":
+		return []string{"before", "after"} // what is fast by an index only would take minutes
+	}
+	return []string{"before", "after", "none"}
 }
 
 func clipText(s string) string {
@@ -206,6 +229,21 @@ func runOnce(t Target, c *Case, q, when string, params map[string]value.Value, t
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	if err := prepare(t, c, when); err != nil {
+		return err
+	}
+	res, err := t.Run(q, params)
+	if err := judge(c.Expected, c.Accept, res, err); err != nil {
+		return err
+	}
+	if !then {
+		return nil
+	}
+	return c.follow(t, params)
+}
+
+// prepare makes the case's graph.
+func prepare(t Target, c *Case, when string) error {
 	if err := t.Reset(); err != nil {
 		return err
 	}
@@ -243,13 +281,11 @@ func runOnce(t Target, c *Case, q, when string, params map[string]value.Value, t
 			return err
 		}
 	}
-	res, err := t.Run(q, params)
-	if err := judge(c.Expected, c.Accept, res, err); err != nil {
-		return err
-	}
-	if !then {
-		return nil
-	}
+	return nil
+}
+
+// follow runs what comes after the statement under test.
+func (c *Case) follow(t Target, params map[string]value.Value) error {
 	for i, f := range c.Then {
 		res, err := t.Run(expand(f.Query), params)
 		if !f.Expected.set {
