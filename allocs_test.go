@@ -15,7 +15,7 @@ func TestWritesDoNotAllocateForEachRow(t *testing.T) {
 		t.Skip("writes many rows, and the race detector allocates: not with -short or -race")
 	}
 	ctx := context.Background()
-	db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: 256 << 20})
+	db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: 256 << 20, AnalyzeInterval: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

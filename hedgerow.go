@@ -20,8 +20,10 @@ type Options struct {
 	WorkMem    int64  // bytes of a sort, hash table or spool before it goes to disk; zero means 16 MiB
 	// QueryMemory is what all statements together may hold, in bytes; zero sets no limit beyond that of each.
 	QueryMemory int64
-	ImportDir   string       // directory below which LOAD CSV may read; "" refuses LOAD CSV
-	Log         *slog.Logger // nil is silent
+	// AnalyzeInterval is how often old statistics are looked for and collected anew; zero means 10 s, less that only ANALYZE does.
+	AnalyzeInterval time.Duration
+	ImportDir       string       // directory below which LOAD CSV may read; "" refuses LOAD CSV
+	Log             *slog.Logger // nil is silent
 	// OnFatal is called when the database can promise nothing more, as after a failed fsync. Every later call returns that error. A program
 	// that would rather end than go on without its database exits here.
 	OnFatal func(error)
@@ -50,7 +52,7 @@ func open(dir string, o *Options) (*DB, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	eng, err := engine.Open(context.Background(), engine.Options{Dir: dir, CacheBytes: o.CacheBytes, Logger: o.Log, OnFatal: o.OnFatal})
+	eng, err := engine.Open(context.Background(), engine.Options{Dir: dir, CacheBytes: o.CacheBytes, Logger: o.Log, OnFatal: o.OnFatal, AnalyzeInterval: o.AnalyzeInterval})
 	if err != nil {
 		return nil, publicError(err, "")
 	}

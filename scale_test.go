@@ -54,7 +54,7 @@ func TestUpdateOfManyRowsKeepsMemoryFlat(t *testing.T) {
 	ctx := context.Background()
 	const cache = 64 << 20
 	peak := func(n int) (accounted, beyond int64) {
-		db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: cache})
+		db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: cache, AnalyzeInterval: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func mib(n int64) float64 { return float64(n) / (1 << 20) }
 // TestSingleInsertsCostTheSame: what one insert touches does not grow with the table (law 3).
 func TestSingleInsertsCostTheSame(t *testing.T) {
 	ctx := context.Background()
-	db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: 256 << 20})
+	db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: 256 << 20, AnalyzeInterval: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

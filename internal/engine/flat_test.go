@@ -75,6 +75,7 @@ func newInserter(t testing.TB, db *engine.DB) *inserter {
 func TestInsertCostIsFlat(t *testing.T) {
 	rows, part := 20000, 2000
 	o := options(vfs.NewMem())
+	o.AnalyzeInterval = -1
 	o.CacheBytes = 64 << 20
 	db, err := engine.Open(bg, o)
 	if err != nil {
@@ -120,7 +121,7 @@ func TestWritesDoNotAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	o := engine.Options{Dir: t.TempDir(), CacheBytes: 128 << 20, Steps: true} // files in memory would allocate
+	o := engine.Options{Dir: t.TempDir(), CacheBytes: 128 << 20, Steps: true, AnalyzeInterval: -1} // files in memory would allocate
 	db, err := engine.Open(bg, o)
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +206,7 @@ func TestWritesDoNotAllocate(t *testing.T) {
 
 func BenchmarkInsertVertex(b *testing.B) {
 	o := options(vfs.NewMem())
+	o.AnalyzeInterval = -1
 	o.CacheBytes = 64 << 20
 	db, err := engine.Open(bg, o)
 	if err != nil {
