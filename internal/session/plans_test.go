@@ -137,6 +137,54 @@ func TestExplainTellsOfTheCache(t *testing.T) {
 	}
 }
 
+// TestPlansLookAtValues: a value that most rows have gets another plan than one that few have, whether it is a literal or a parameter; both are kept, and
+// their rows are those of no plan in particular.
+func TestPlansLookAtValues(t *testing.T) {
+	db := database(t)
+	s := open(t, db)
+	must(t, s, "UNWIND range(1, 4000) AS i CREATE (:P {id: i, city: CASE WHEN i % 10 = 0 THEN 'b' + i ELSE 'aa' END, n: i})")
+	must(t, s, "MATCH (p:P) WHERE p.id <= 400 MATCH (q:P {id: p.id + 1}) CREATE (p)-[:R]->(:Q {kind: p.id % 20}), (q)-[:R]->(:Q {kind: p.id % 20})")
+	must(t, s, "CREATE INDEX FOR (n:P) ON (n.city)")
+	must(t, s, "CREATE INDEX FOR (n:P) ON (n.n)")
+	must(t, s, "CREATE INDEX FOR (n:Q) ON (n.kind)")
+	must(t, s, "ANALYZE")
+	const scan, seek = "LabelScan (p:P)", "IndexSeek p :P"
+	for _, c := range []struct {
+		form         string
+		much, rare   string
+		onMuch, rows string // what the plan of the common value has; the answers of both
+	}{
+		{"MATCH (p:P) WHERE p.city = %s RETURN count(*) AS c", "'aa'", "'b10'", scan, "3600 1"},
+		{"MATCH (p:P {city: %s}) RETURN count(*) AS c", "'aa'", "'b10'", scan, "3600 1"},
+		{"MATCH (p:P) WHERE p.city IN %s RETURN count(*) AS c", "['aa', 'b10']", "['b20', 'b10']", scan, "3601 2"},
+		{"MATCH (p:P) WHERE p.n > %s RETURN count(*) AS c", "10", "3990", scan, "3990 10"},
+		{"MATCH (p:P) WHERE p.n < %s RETURN count(*) AS c", "3990", "10", scan, "3989 9"},
+		{"MATCH (p:P) WHERE p.city STARTS WITH %s RETURN count(*) AS c", "'a'", "'b399'", scan, "3600 1"},
+		{"MATCH (p:P)-[:R]->(q:Q {kind: 9}) WHERE p.city = %s RETURN count(*) AS c", "'aa'", "'b30'", "IndexSeek q :Q", "20 1"},
+	} {
+		want := strings.Fields(c.rows)
+		for round := range 2 {
+			for i, v := range []string{c.much, c.rare} {
+				text := fmt.Sprintf(c.form, v)
+				begins := [...]string{c.onMuch, seek}[i]
+				if got := must(t, s, "EXPLAIN "+text); !strings.Contains(got, begins) || round > 0 && !strings.Contains(got, "hit") {
+					t.Errorf("round %d: %s: want %s\n%s", round, text, begins, got)
+				}
+				if got := must(t, s, text); got != want[i]+" SELECT 1" {
+					t.Errorf("%s: %s, want %s", text, got, want[i])
+				}
+			}
+		}
+		must(t, s, "SET hedgerow.reference = on")
+		for i, v := range []string{c.much, c.rare} {
+			if got := must(t, s, fmt.Sprintf(c.form, v)); got != want[i]+" SELECT 1" {
+				t.Errorf("reference run: %s, want %s", got, want[i])
+			}
+		}
+		must(t, s, "SET hedgerow.reference = off")
+	}
+}
+
 // TestIndexGoesAway drops an index between a statement's planning and its first row.
 func TestIndexGoesAway(t *testing.T) {
 	db := database(t)

@@ -77,7 +77,7 @@ func (b *builder) step(s *stream, st *state) *stream {
 		return b.leaf(s, st)
 	case stepRelScan:
 		r := &g.rels[st.step.i]
-		n := &RelTypeScan{Base: p.base(st.card), Child: leafChild(s.root), Rel: r.Var.Slot, RelHint: r.Var.Hint, Start: r.Left.Slot, End: r.Right.Slot, Types: r.Types, Dir: r.Dir}
+		n := &RelTypeScan{Base: p.base(st.made), Child: leafChild(s.root), Rel: r.Var.Slot, RelHint: r.Var.Hint, Start: r.Left.Slot, End: r.Right.Slot, Types: r.Types, Dir: r.Dir}
 		if r.Dir == store.In {
 			n.Start, n.End, n.Dir = r.Right.Slot, r.Left.Slot, store.Out
 		}
@@ -91,7 +91,7 @@ func (b *builder) step(s *stream, st *state) *stream {
 		return b.solved(s, st.step.i, true)
 	case stepEnds:
 		r := &g.rels[st.step.i]
-		n := &ProjectEndpoints{Base: p.base(st.card), Child: s.root, Rel: r.Var.Slot, Start: r.Left.Slot, End: r.Right.Slot, Types: r.Types, Dir: r.Dir, Unique: b.unique(st.step.i)}
+		n := &ProjectEndpoints{Base: p.base(st.made), Child: s.root, Rel: r.Var.Slot, Start: r.Left.Slot, End: r.Right.Slot, Types: r.Types, Dir: r.Dir, Unique: b.unique(st.step.i)}
 		lb, rb := st.prev.done.n&(1<<r.l) != 0, st.prev.done.n&(1<<r.r) != 0
 		if r.l == r.r && !lb {
 			// (a)-[r]-(a) with a new: the second end is compared to the first.
@@ -110,13 +110,13 @@ func (b *builder) step(s *stream, st *state) *stream {
 		if r.l == r.r && !lb {
 			eq := &expr.Binary{Base: expr.Base{Pos: -1, End: -1, T: expr.TBool}, Op: expr.OpEq, L: r.Left.Col(-1, -1),
 				R: &expr.Col{Base: expr.Base{Pos: -1, End: -1, T: expr.TNode}, Slot: other(n, r.Left.Slot), Hint: NoSlot, Name: "end"}}
-			s = s.with(&Filter{Base: p.base(st.card), Child: s.root, Preds: []expr.Expr{eq}})
+			s = s.with(&Filter{Base: p.base(st.made), Child: s.root, Preds: []expr.Expr{eq}})
 		}
 		return b.solved(s, st.step.i, false)
 	case stepRelSeek:
 		r := &g.rels[st.step.i]
 		s = b.seek(s, st, schema.Edge, r.Var)
-		ends := &state{done: st.done, card: st.card, prev: st.prev, step: step{kind: stepEnds, i: st.step.i}}
+		ends := &state{done: st.done, card: st.card, made: st.made, prev: st.prev, step: step{kind: stepEnds, i: st.step.i}}
 		return b.step(s, ends)
 	case stepExpand, stepInto:
 		return b.expand(s, st)
@@ -146,9 +146,9 @@ func (b *builder) leaf(s *stream, st *state) *stream {
 	var n Node
 	c := leafChild(s.root)
 	if lf.all {
-		n = &AllNodesScan{Base: p.base(st.card), Child: c, Node: v.Slot, Hint: v.Hint}
+		n = &AllNodesScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint}
 	} else {
-		n = &LabelScan{Base: p.base(st.card), Child: c, Node: v.Slot, Hint: v.Hint, Labels: lf.labels}
+		n = &LabelScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint, Labels: lf.labels}
 		b.missingIndex(st.step.i, lf)
 	}
 	s = s.with(n)
@@ -174,10 +174,10 @@ func (b *builder) seek(s *stream, st *state, ent schema.Entity, v *bind.Var) *st
 	var n Node
 	single := false
 	if lf.id != nil {
-		n = &ByID{Base: p.base(st.card), Child: c, Entity: ent, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, ID: p.expr(lf.id), In: lf.idIn, Element: lf.elem}
+		n = &ByID{Base: p.base(st.made), Child: c, Entity: ent, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, ID: p.expr(lf.id), In: lf.idIn, Element: lf.elem}
 		single = !lf.idIn
 	} else {
-		x := &IndexSeek{Base: p.base(st.card), Child: c, Entity: ent, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, Index: lf.ix.ID, IndexName: lf.ix.Name,
+		x := &IndexSeek{Base: p.base(st.made), Child: c, Entity: ent, Node: v.Slot, Hint: v.Hint, Start: NoSlot, End: NoSlot, Index: lf.ix.ID, IndexName: lf.ix.Name,
 			Label: lf.ix.LabelName, Keys: lf.ix.KeyNames, In: lf.in, LowerInc: lf.lowerInc, UpperInc: lf.upperInc, Unique: lf.ix.Unique && len(lf.eq) == len(lf.ix.KeyNames)}
 		for _, e := range lf.eq {
 			x.Eq = append(x.Eq, p.expr(e))
@@ -293,7 +293,7 @@ func (b *builder) expand(s *stream, st *state) *stream {
 	case r.Sel != nil:
 		return b.selection(s, st, uniq)
 	case r.VarLen:
-		n := &VarExpand{Base: p.base(st.card), Child: s.root, From: from.Slot, To: to.Slot, ToHint: hint, Rels: r.Var.Slot, Reversed: st.step.back, Types: r.Types, Dir: dir,
+		n := &VarExpand{Base: p.base(st.made), Child: s.root, From: from.Slot, To: to.Slot, ToHint: hint, Rels: r.Var.Slot, Reversed: st.step.back, Types: r.Types, Dir: dir,
 			Min: r.Min, Max: r.Max, Into: into, Unique: uniq, StepRel: NoSlot, StepNode: NoSlot, BoundRels: NoSlot}
 		switch {
 		case r.Iter != nil:
@@ -319,7 +319,7 @@ func (b *builder) expand(s *stream, st *state) *stream {
 			s2.extend(r.Var.Root.Slot)
 		}
 	default:
-		n := &Expand{Base: p.base(st.card), Child: s.root, From: from.Slot, To: to.Slot, ToHint: hint, Rel: r.Var.Slot, RelHint: r.Var.Hint, Types: r.Types, Dir: dir, Into: into, Unique: uniq}
+		n := &Expand{Base: p.base(st.made), Child: s.root, From: from.Slot, To: to.Slot, ToHint: hint, Rel: r.Var.Slot, RelHint: r.Var.Hint, Types: r.Types, Dir: dir, Into: into, Unique: uniq}
 		s2 = s.with(n)
 		old := s.keys
 		s2.extend(r.Var.Root.Slot)
@@ -368,9 +368,9 @@ func (b *builder) join(s *stream, st *state) *stream {
 	g, p := b.g, b.g.p
 	sub, right := b.apart(st.step.sub, st.step.keys) // what is joined on is not tested below
 	if len(st.step.keys) == 0 {
-		return b.beside(s, right, sub, &CartesianProduct{Base: p.base(st.card), Left: s.root, Right: right.root})
+		return b.beside(s, right, sub, &CartesianProduct{Base: p.base(st.made), Left: s.root, Right: right.root})
 	}
-	h := &HashJoin{Base: p.base(st.card), Left: s.root, Right: right.root, Kind: JoinInner}
+	h := &HashJoin{Base: p.base(st.made), Left: s.root, Right: right.root, Kind: JoinInner}
 	for _, i := range st.step.keys {
 		l, r := g.joinKey(i, st.prev.done, g.comps[st.step.i])
 		h.Keys = append(h.Keys, JoinKey{Left: p.expr(l), Right: p.expr(r)})

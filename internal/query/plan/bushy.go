@@ -116,7 +116,7 @@ func (g *graph) nodeRows(i int) float64 {
 func (b *builder) nodeJoin(s *stream, st *state) *stream {
 	g, p := b.g, b.g.p
 	sub, right := b.apart(st.step.sub, nil)
-	h := &HashJoin{Base: p.base(st.card), Left: s.root, Right: right.root, Kind: JoinInner}
+	h := &HashJoin{Base: p.base(st.made), Left: s.root, Right: right.root, Kind: JoinInner}
 	for m := st.step.sub.done.n & st.prev.done.n; m != 0; m &= m - 1 {
 		v := g.nodes[bits.TrailingZeros64(m)].v
 		h.Keys = append(h.Keys, JoinKey{Left: v.Col(-1, -1), Right: v.Col(-1, -1)})

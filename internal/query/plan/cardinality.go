@@ -89,6 +89,9 @@ func (g *graph) labelsOf(slot Slot) []schema.LabelID {
 		if len(out) > 0 {
 			return out
 		}
+		if l := g.smallestLabel(i); l != schema.NoLabel {
+			return []schema.LabelID{l}
+		}
 		for j := range g.rels {
 			if r := &g.rels[j]; !r.VarLen && (r.l == i || r.r == i) {
 				if l := g.likelyLabel(r, r.l == i); l != schema.NoLabel {

@@ -83,6 +83,8 @@ func TestEstimates(t *testing.T) {
 		{"MATCH (a:A) WHERE a.m = 7 AND a.o < 50", 300 * math.Sqrt(0.5)},
 		{"MATCH (a:A)-[:R]->(b:B)", 3000},
 		{"MATCH (a:A)-[:S]->(b:A)", 2000},
+		{"MATCH (a:A) WITH a AS x MATCH (x)-[:R]->(y)", 3000},
+		{"MATCH ()-[:R]->(b) WITH DISTINCT b MATCH (b)<-[:R]-(c)", 9000},
 	} {
 		if got := rowsOf(t, cat, c.match); math.Abs(got-c.want) > 0.02*c.want {
 			t.Errorf("%s: %g rows are expected, want %g", c.match, got, c.want)

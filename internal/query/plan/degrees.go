@@ -10,7 +10,7 @@ import (
 
 // Estimates of relationships. The formulas are stated in cardinality.go.
 
-// smallestLabel is the rarest label that the pattern gives to a vertex, or NoLabel.
+// smallestLabel is the rarest label that the pattern gives to a vertex, or what an earlier clause told of it, or NoLabel.
 func (g *graph) smallestLabel(i int) schema.LabelID {
 	label, small := schema.NoLabel, math.Inf(1)
 	for _, l := range g.nodes[i].labels {
@@ -20,7 +20,25 @@ func (g *graph) smallestLabel(i int) schema.LabelID {
 			}
 		}
 	}
+	if label == schema.NoLabel && g.bound.n&(1<<i) != 0 {
+		label = g.p.told[g.nodes[i].v.Root]
+	}
 	return label
+}
+
+// tell keeps the labels that the vertices of a pattern probably have, for the estimates of later clauses.
+func (g *graph) tell() {
+	for i := range g.nodes {
+		l := g.smallestLabel(i)
+		for j := 0; j < len(g.rels) && l == schema.NoLabel; j++ {
+			if r := &g.rels[j]; (r.l == i || r.r == i) && r.Sel == nil && r.Iter == nil && (!r.VarLen || r.Min > 0) {
+				l = g.likelyLabel(r, r.l == i)
+			}
+		}
+		if l != schema.NoLabel {
+			g.p.told[g.nodes[i].v.Root] = l
+		}
+	}
 }
 
 // nearLabel is the label of the end of r that is not vertex i.

@@ -443,6 +443,7 @@ type state struct {
 	used uint64 // conditions applied (first 64; later ones are never in a leaf)
 	cost float64
 	card float64
+	made float64 // rows of the step alone, before the conditions that are tested behind it
 	prev *state
 	step step
 }
@@ -465,6 +466,7 @@ func (g *graph) plan() *stream {
 	end := g.search(start, comps, true)
 	g.cartesianNotice()
 	g.hintNotices(end)
+	g.tell()
 	return g.build(end)
 }
 
@@ -763,6 +765,7 @@ func (g *graph) component(c int) *state {
 
 // applied applies the conditions that have become decidable.
 func (g *graph) applied(s *state) *state {
+	s.made = s.card
 	for i := range g.preds {
 		if i >= 64 {
 			break

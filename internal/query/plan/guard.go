@@ -14,7 +14,8 @@ import (
 // Class says how much of the data the value of a parameter selects. A plan that was chosen for one value is as good for another of its class.
 type Class uint8
 
-// Classes. RangeClass+d: between 10^-d and 10^-(d+1) of all rows; ListClass+b: lists by length.
+// Classes. RangeClass+d: between 10^-d and 10^-(d+1) of all rows; ListClass+b: lists by length; CommonList+b: those of them that hold one of the most
+// common values.
 const (
 	NoClass    Class = iota // of what cannot be compared
 	NullClass               // null: nothing is found
@@ -23,6 +24,7 @@ const (
 	MuchClass               // one of the most common values
 	RangeClass Class = 16   // … 23
 	ListClass  Class = 32   // none, 1, up to 16, up to 1,000, more elements
+	CommonList Class = 40
 )
 
 // String names the class as EXPLAIN shows it.
@@ -36,6 +38,8 @@ func (c Class) String() string {
 		return "usual"
 	case c == MuchClass:
 		return "common"
+	case c >= CommonList:
+		return (c - CommonList + ListClass).String() + ", one common"
 	case c >= ListClass:
 		return [...]string{"no element", "1 element", "2–16 elements", "17–1,000 elements", "more than 1,000 elements"}[min(4, c-ListClass)]
 	case c >= RangeClass:
@@ -62,7 +66,7 @@ func (g *Guard) Class(v value.Value) Class {
 	case v.IsNull():
 		return NullClass
 	case g.Op == expr.OpIn:
-		return listClass(v)
+		return g.listClass(v)
 	case g.Op == expr.OpEq:
 		share := g.Key.Equal(v)
 		switch {
@@ -93,7 +97,10 @@ func rangeClass(share float64) Class {
 	return RangeClass + Class(max(0, min(3, d)))
 }
 
-func listClass(v value.Value) Class {
+// maxListLook bounds the elements of a list that a run looks at: of a longer one the length says more than what is in it.
+const maxListLook = 16
+
+func (g *Guard) listClass(v value.Value) Class {
 	if v.Kind() != value.List {
 		return NoClass
 	}
@@ -101,6 +108,14 @@ func listClass(v value.Value) Class {
 	for _, most := range [...]int{0, 1, 16, 1000} {
 		if v.Len() > most {
 			c++
+		}
+	}
+	if g.Key == nil || v.Len() > maxListLook {
+		return c
+	}
+	for _, e := range v.All() {
+		if g.Key.IsCommon(e) && g.Key.Equal(e)*g.Rows > 10 {
+			return c - ListClass + CommonList
 		}
 	}
 	return c

@@ -24,7 +24,7 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 			q, err = nil, f.err
 		}
 	}()
-	p := &planner{st: st, cat: tame{cat}, opt: opt, vars: map[int]*bind.Var{}, named: map[*bind.Var][]*bind.Var{}, hintOf: map[int][]*bind.Var{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
+	p := &planner{st: st, cat: tame{cat}, opt: opt, vars: map[int]*bind.Var{}, named: map[*bind.Var][]*bind.Var{}, hintOf: map[int][]*bind.Var{}, told: map[*bind.Var]schema.LabelID{}, q: &Query{Graph: st.Graph, Explain: ExplainMode(st.Mode)}, preds: map[int][]expr.Expr{},
 		part: NoSlot, outer: slotSet{}, opts: slotSet{}, locked: slotSet{}}
 	for _, v := range st.Vars {
 		p.vars[v.Slot] = v
@@ -138,8 +138,9 @@ type planner struct {
 	shares     map[shareKey]float64
 	ixCache    []schema.Index
 	ixLoaded   bool
-	outer      slotSet // variables of the rows around a subquery: visible in all of it
-	existsDup  bool    // inside EXISTS: only whether there is a row matters
+	told       map[*bind.Var]schema.LabelID // by root: the label that a vertex probably has, for estimates alone
+	outer      slotSet                      // variables of the rows around a subquery: visible in all of it
+	existsDup  bool                         // inside EXISTS: only whether there is a row matters
 
 	part   Slot                // row id of the enclosing Apply's right side, or NoSlot
 	preds  map[int][]expr.Expr // conditions by variable, for Lock

@@ -30,7 +30,7 @@ func (b *builder) search(s *stream, st *state, uniq []Slot) *stream {
 	p := b.g.p
 	r := &b.g.rels[st.step.i]
 	x := &searcher{b: b, r: r, sel: r.Sel, back: st.step.back, into: st.step.kind == stepInto, ins: map[Slot]int{}}
-	x.n = &PathSearch{Base: p.base(st.card), Child: s.root, From: r.Left.Slot, To: r.Right.Slot, ToHint: r.Right.Hint, Into: x.into, Reversed: x.back,
+	x.n = &PathSearch{Base: p.base(st.made), Child: s.root, From: r.Left.Slot, To: r.Right.Slot, ToHint: r.Right.Hint, Into: x.into, Reversed: x.back,
 		Count: p.expr(r.Sel.Count), Rels: r.Var.Slot, Path: r.Sel.Path.Slot, Unique: uniq}
 	if x.back {
 		x.n.From, x.n.To, x.n.ToHint = r.Right.Slot, r.Left.Slot, r.Left.Hint

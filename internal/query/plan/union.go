@@ -164,7 +164,7 @@ func (b *builder) union(s *stream, st *state, v *bind.Var) *stream {
 	if !alone {
 		rowID = p.slot("row", RowID)
 	}
-	u := &Union{Base: p.base(st.card)}
+	u := &Union{Base: p.base(st.made)}
 	for _, part := range lf.union {
 		in := &stream{root: &SingleRow{Base: p.base(1)}, bound: clone(s.bound), est: 1, keys: [][]int{{}}, one: true}
 		from := []Slot{v.Slot}
@@ -172,18 +172,18 @@ func (b *builder) union(s *stream, st *state, v *bind.Var) *stream {
 			in.root = &Argument{Base: p.base(s.est), RowID: rowID}
 			from = append(from, rowID)
 		}
-		one := &state{card: s.est * part.rows, prev: st.prev, step: step{kind: stepLeaf, i: st.step.i, leaf: part}}
+		one := &state{card: s.est * part.rows, made: s.est * part.rows, prev: st.prev, step: step{kind: stepLeaf, i: st.step.i, leaf: part}}
 		u.Inputs = append(u.Inputs, b.leaf(in, one).root)
 		u.From, u.Opens = append(u.From, from), append(u.Opens, -1)
 	}
 	u.Cols = u.From[0]
-	d := &Distinct{Base: p.base(st.card), Child: u, Keys: []Item{{Slot: v.Slot, Expr: v.Col(-1, -1)}}}
+	d := &Distinct{Base: p.base(st.made), Child: u, Keys: []Item{{Slot: v.Slot, Expr: v.Col(-1, -1)}}}
 	if !alone {
 		u.Part, d.Part = []Slot{rowID}, []Slot{rowID}
 	}
 	out := s.with(d)
 	if !alone {
-		out.root = &Apply{Base: p.base(st.card), Left: s.root, Right: d, Kind: Inner, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
+		out.root = &Apply{Base: p.base(st.made), Left: s.root, Right: d, Kind: Inner, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}
 	}
 	out.bound = clone(s.bound)
 	out.bound.add(v.Slot)

@@ -259,6 +259,20 @@ type storage struct {
 	part float64
 }
 
+// whole reports whether a label is on all or none of the vertices of every storage label: then [Counts.rels] is exact.
+func (c *Counts) whole(g *graphView, l schema.LabelID) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if s := c.all[g.g.ID]; s != nil {
+		for _, x := range s.storedAs(g, l) {
+			if x.part < 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (s *graphCounts) storedAs(g *graphView, l schema.LabelID) []storage {
 	if l == schema.NoLabel || l == schema.VertexLabel {
 		return []storage{{schema.NoLabel, 1}}

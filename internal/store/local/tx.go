@@ -416,7 +416,37 @@ func (g *graphView) RelCount(t schema.LabelID) float64 {
 
 // RelsBetween is store.Stats'.
 func (g *graphView) RelsBetween(src, t, dst schema.LabelID) float64 {
-	return max(0, g.s.tx.s.counts.rels(g, t, src, dst))
+	c := g.s.tx.s.counts
+	n := max(0, c.rels(g, t, src, dst))
+	if n == 0 {
+		return 0
+	}
+	most := c.rels(g, t, schema.NoLabel, schema.NoLabel)
+	return min(most, n*g.skew(src, t, store.Out)*g.skew(dst, t, store.In))
+}
+
+// skew is how many times more relationships the vertices with a label have than an even share of those of all vertices that are stored with them: 1 where
+// the counters are exact, or no sample says better.
+func (g *graphView) skew(l, t schema.LabelID, dir store.Direction) float64 {
+	if l == schema.NoLabel || l == schema.VertexLabel || t == schema.NoLabel {
+		return 1
+	}
+	c := g.s.tx.s.counts
+	if c.whole(g, l) {
+		return 1
+	}
+	st := g.DegreeStats(l, t, dir)
+	if st == nil || !(st.Mean > 0) {
+		return 1
+	}
+	even := c.rels(g, t, l, schema.NoLabel)
+	if dir == store.In {
+		even = c.rels(g, t, schema.NoLabel, l)
+	}
+	if even <= 0 {
+		return 1
+	}
+	return st.Mean * g.NodeCount(l) / even
 }
 
 // Count is store.Reader's. It takes the locks of the scan that it stands for.
