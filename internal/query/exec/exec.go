@@ -44,6 +44,7 @@ type Options struct {
 	Zone   *time.Location
 	AGE    bool         // Apache AGE's dialect (rules C8)
 	Cancel *atomic.Bool // set from elsewhere to stop the statement; may be nil
+	Probe  func()       // tests: called whenever the statement looks at Cancel; may be nil
 
 	// Tx runs schema commands; needed for plans with Schema set.
 	Tx store.Tx
@@ -245,6 +246,9 @@ func (x *run) base(i int) (uint32, error) {
 
 // check ends the statement if it was cancelled.
 func (x *run) check() error {
+	if x.opt.Probe != nil {
+		x.opt.Probe()
+	}
 	if x.cancel.Load() {
 		if err := x.ctx.Err(); err != nil {
 			return dberr.As(err)

@@ -46,7 +46,7 @@ func (c *core) init(x *run, info *plan.Base) {
 	}
 	c.env = expr.Env{
 		Ctx: x.ctx, Graph: x.g, Params: x.params, Now: x.opt.Now, TxNow: x.opt.TxNow, Zone: x.opt.Zone,
-		Cancel: x.cancel, Mem: &c.acct, AGE: x.opt.AGE,
+		Cancel: x.cancel, Probe: x.opt.Probe, Mem: &c.acct, AGE: x.opt.AGE,
 	}
 	c.out.width = len(x.q.Slots)
 }

@@ -94,6 +94,9 @@ func (o *sorter) normal(dst []byte, b *expr.Batch, i int) []byte {
 	return dst
 }
 
+// longKeys is how many bytes of keys are made between two looks at the cancel flag, as a batch may have long lists.
+const longKeys = 1 << 18
+
 func prefixOf(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
@@ -179,13 +182,19 @@ func (o *sorter) load() error {
 			return err
 		}
 		o.rows.choose(b, o.keep)
-		n := b.Live()
+		n, made := b.Live(), 0
 		for k := range n {
 			i := k
 			if b.Sel != nil {
 				i = int(b.Sel[k])
 			}
 			o.key = o.normal(o.key[:0], b, i)
+			if made += len(o.key); made >= longKeys {
+				made = 0
+				if err := o.x.check(); err != nil {
+					return err
+				}
+			}
 			if keep == 0 || o.worst != nil && bytes.Compare(o.key, o.worst) >= 0 {
 				continue
 			}

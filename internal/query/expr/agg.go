@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cockroachdb/apd/v3"
 
@@ -110,9 +111,19 @@ func (a *aggregator) Add(env *Env, groups []uint32, args []*vec.Column) error {
 		}
 	}
 	if !done {
+		long, work := slices.ContainsFunc(args, large), 0
 		for i, g := range groups {
 			for k, c := range args {
 				a.args[k] = c.Value(i)
+				if long && vec.InBytes(c.Kinds[i]) {
+					work += len(a.args[k].Raw())
+				}
+			}
+			if work >= meterStep { // a batch of long values
+				work = 0
+				if err := env.Check(); err != nil {
+					return err
+				}
 			}
 			if err := a.st.one(env, g, a.args); err != nil {
 				return err

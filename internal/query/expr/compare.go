@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"strings"
@@ -11,15 +12,64 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
 
+// compareCost is what a comparison of two elements counts for: a look at the cancel flag every 4,096.
+const compareCost = meterStep / 4096
+
+// longList is the size in bytes from which lists are compared element by element here, where that can be stopped.
+const longList = 1 << 14
+
+// equal is value.Equal, also of lists that take long.
+func (c *call) equal(a, b value.Value) value.Tri {
+	if a.Kind() != value.List || b.Kind() != value.List || len(a.Raw()) < longList {
+		return value.Equal(a, b)
+	}
+	if a.Len() != b.Len() {
+		return value.False
+	}
+	res := value.True
+	for i, x := range a.All() {
+		c.walk(compareCost)
+		switch c.equal(x, b.At(i)) {
+		case value.False:
+			return value.False
+		case value.Unknown:
+			res = value.Unknown
+		}
+	}
+	return res
+}
+
+// order is value.Order3, also of lists that take long.
+func (c *call) order(a, b value.Value) value.Ordering {
+	if a.Kind() != value.List || b.Kind() != value.List || len(a.Raw()) < longList {
+		return value.Order3(a, b)
+	}
+	n := b.Len()
+	for i, x := range a.All() {
+		if i == n {
+			break
+		}
+		c.walk(compareCost)
+		y := b.At(i)
+		switch c.equal(x, y) {
+		case value.False:
+			return c.order(x, y)
+		case value.Unknown:
+			return value.Incomparable
+		}
+	}
+	return value.Ordering(cmp.Compare(a.Len(), n))
+}
+
 // compareValues is one comparison in three-valued logic.
-func compareValues(op Op, a, b value.Value) value.Tri {
+func compareValues(c *call, op Op, a, b value.Value) value.Tri {
 	switch op {
 	case OpEq:
-		return value.Equal(a, b)
+		return c.equal(a, b)
 	case OpNe:
-		return value.Equal(a, b).Not()
+		return c.equal(a, b).Not()
 	}
-	o := value.Order3(a, b)
+	o := c.order(a, b)
 	if o == value.Incomparable {
 		return value.Unknown
 	}
@@ -97,11 +147,11 @@ func compareKernel(op Op, l, r child) evalFn {
 			return nil, err
 		}
 		n := count(b, sel)
-		return compareColumns(op, x, y, n, out), nil
+		return compareColumns(&f.c, op, x, y, n, out), nil
 	}
 }
 
-func compareColumns(op Op, x, y *vec.Column, n int, out *vec.Column) *vec.Column {
+func compareColumns(c *call, op Op, x, y *vec.Column, n int, out *vec.Column) *vec.Column {
 	switch classify(op, x, y) {
 	case byInt, byWord:
 		intCompare(op, x.Words[:n], y.Words[:n], out.Fill(value.Bool, n))
@@ -127,11 +177,11 @@ func compareColumns(op Op, x, y *vec.Column, n int, out *vec.Column) *vec.Column
 		out.Reset()
 		for i := range n {
 			if x.Kinds[i] == value.Int && y.Kinds[i] == value.Int {
-				a, c := int64(x.Words[i]), int64(y.Words[i])
-				out.AppendWord(value.Bool, boolWord(ordered(op, boolInt(a > c)-boolInt(a < c))))
+				a, z := int64(x.Words[i]), int64(y.Words[i])
+				out.AppendWord(value.Bool, boolWord(ordered(op, boolInt(a > z)-boolInt(a < z))))
 				continue
 			}
-			appendTri(out, compareValues(op, x.Value(i), y.Value(i)))
+			appendTri(out, compareValues(c, op, x.Value(i), y.Value(i)))
 		}
 	}
 	return out
@@ -235,7 +285,7 @@ func (c *comp) compareFilter(e *Binary) (filterFn, error) {
 			at = selectInts(op, x.Words[:n], y.Words[:n], sel, dst, at)
 			return dst[:at], nil
 		}
-		out := compareColumns(op, x, y, n, &f.cols[res])
+		out := compareColumns(&f.c, op, x, y, n, &f.cols[res])
 		at := len(dst)
 		dst = grow(dst, n)
 		for i, w := range out.Words[:n] { // a null row's word is 0
@@ -306,7 +356,7 @@ func (c *comp) chain(e *Chain) (evalFn, error) {
 		for i := range count(b, sel) {
 			res := value.True
 			for k, op := range e.Ops {
-				t := compareValues(op, cols[k].Value(i), cols[k+1].Value(i))
+				t := compareValues(&f.c, op, cols[k].Value(i), cols[k+1].Value(i))
 				if t == value.False {
 					res = t
 					break
@@ -419,8 +469,8 @@ func (m *metered) ReadRune() (rune, int, error) {
 func in(c *call, x, list value.Value) value.Tri {
 	res := value.False
 	for _, e := range list.All() {
-		c.walk(elemCost)
-		switch value.Equal(x, e) {
+		c.walk(compareCost)
+		switch c.equal(x, e) {
 		case value.True:
 			return value.True
 		case value.Unknown:

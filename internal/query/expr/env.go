@@ -43,6 +43,7 @@ type Env struct {
 	TxNow  time.Time // fixed for the transaction
 	Zone   *time.Location
 	Cancel *atomic.Bool // set when the statement is to stop; may be nil
+	Probe  func()       // called by Check; nil but in tests
 	Mem    Account      // may be nil
 
 	// Subplan fills out with one value for each row of sel.
@@ -54,6 +55,9 @@ type Env struct {
 
 // Check returns an error if the statement is to stop. It is called at least once a batch.
 func (e *Env) Check() error {
+	if e.Probe != nil {
+		e.Probe()
+	}
 	if e.Cancel != nil && e.Cancel.Load() {
 		if e.Ctx != nil && e.Ctx.Err() != nil {
 			return dberr.As(e.Ctx.Err())
