@@ -194,6 +194,20 @@ func TestResults(t *testing.T) {
 			t.Errorf("%s: %v", q, err)
 		}
 	}
+	type named struct {
+		Name string
+		Born *int
+	}
+	born := 1815
+	for _, q := range []string{"CREATE (n:Whole {name: 'Ada', born: 1815}) RETURN n", "MATCH (n:Whole) RETURN n {.*}", "MATCH (n:Whole) RETURN n.name AS name, n.born AS born"} {
+		rows, err := db.Query(context.Background(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := hedgerow.Collect[named](rows); err != nil || !reflect.DeepEqual(got, []named{{"Ada", &born}}) {
+			t.Errorf("%s: %+v, %v", q, got, err)
+		}
+	}
 	rows, err = db.Query(context.Background(), "RETURN 1, 2", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -229,7 +229,8 @@ func (r *Rows) Scan(dest ...any) error {
 }
 
 // Collect reads all rows into a slice and closes them. T is a struct, whose fields are filled by column name (tag `hedgerow:"name"`, else
-// the field's name, without regard to case), or anything that Scan takes, for a result of one column.
+// the field's name, without regard to case) or, where no field has the name of the only column, from the node, relationship or map in it;
+// or anything that Scan takes, for a result of one column.
 func Collect[T any](r *Rows) ([]T, error) {
 	defer r.Close()
 	var out []T
@@ -237,7 +238,7 @@ func Collect[T any](r *Rows) ([]T, error) {
 		var t T
 		v := reflect.ValueOf(&t).Elem()
 		var err error
-		if v.Kind() == reflect.Struct && !isValueStruct(v.Type()) {
+		if v.Kind() == reflect.Struct && !isValueStruct(v.Type()) && !r.single(v.Type()) {
 			m := make(map[string]any, len(r.names))
 			for i, n := range r.names {
 				m[n] = fromValue(r.row[i])
@@ -254,6 +255,24 @@ func Collect[T any](r *Rows) ([]T, error) {
 		out = append(out, t)
 	}
 	return out, r.Close()
+}
+
+// single reports whether the only column of the current row is a node, relationship or map that stands for a struct of type t itself: no
+// field of t has the column's name.
+func (r *Rows) single(t reflect.Type) bool {
+	if len(r.row) != 1 {
+		return false
+	}
+	for i := range t.NumField() {
+		if name, skip := fieldName(t.Field(i)); !skip && strings.EqualFold(name, r.names[0]) {
+			return false
+		}
+	}
+	switch r.row[0].Kind() {
+	case value.Node, value.Rel, value.Map:
+		return true
+	}
+	return false
 }
 
 // JSON returns column i of the current row as JSON. Ids are strings; see the HTTP reference for values that JSON has no form for.

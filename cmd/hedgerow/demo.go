@@ -105,7 +105,7 @@ func demo(ctx context.Context, out io.Writer, persons int, keep string) error {
 		fmt.Fprint(out, "\nThe network was in a temporary directory and is gone now. To go on:\n"+
 			"  hedgerow demo --keep social.hedge      keep it, and ask your own questions in a shell\n"+
 			"  hedgerow shell --data my.hedge         an empty database (:sample loads a small network, :help shows the way)\n"+
-			"  hedgerow serve --data social.hedge     psql, pgx, node pg and other PostgreSQL clients connect to it\n"+
+			"  hedgerow serve --data social.hedge     psql, pgx and other PostgreSQL clients, and Neo4j drivers, connect to it\n"+
 			"  hedgerow load --data my.hedge --nodes Person=people.csv --edges KNOWS=knows.csv\n")
 		return nil
 	}

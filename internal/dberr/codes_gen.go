@@ -46,6 +46,7 @@ const (
 	InvalidName
 	InvalidSchema
 	InvalidCatalog
+	DuplicateDatabase
 	DependentObjects
 	MissingParameter
 	FeatureNotSupported
@@ -125,6 +126,7 @@ var table = [...]row{
 	InvalidName:                {name: "InvalidName", sqlState: "42602", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N05", tckType: "SyntaxError", retry: false},
 	InvalidSchema:              {name: "InvalidSchema", sqlState: "3F000", neo4j: "Neo.ClientError.Database.DatabaseNotFound", gql: "42N00", tckType: "", retry: false},
 	InvalidCatalog:             {name: "InvalidCatalog", sqlState: "3D000", neo4j: "Neo.ClientError.Database.DatabaseNotFound", gql: "42N00", tckType: "", retry: false},
+	DuplicateDatabase:          {name: "DuplicateDatabase", sqlState: "42P04", neo4j: "Neo.ClientError.Database.ExistingDatabaseFound", gql: "42N11", tckType: "", retry: false},
 	DependentObjects:           {name: "DependentObjects", sqlState: "2BP01", neo4j: "Neo.ClientError.Schema.ConstraintValidationFailed", gql: "22N00", tckType: "", retry: false},
 	MissingParameter:           {name: "MissingParameter", sqlState: "42P02", neo4j: "Neo.ClientError.Statement.ParameterMissing", gql: "42N51", tckType: "ParameterMissing", retry: false},
 	FeatureNotSupported:        {name: "FeatureNotSupported", sqlState: "0A000", neo4j: "Neo.ClientError.Statement.FeatureNotSupported", gql: "50N42", tckType: "", retry: false},

@@ -275,7 +275,7 @@ func (s *Session) named(q *plan.Query) string {
 	if q == nil {
 		return ""
 	}
-	if name, ok := s.client.Aliases[q.Graph]; ok {
+	if name := s.client.Aliases[q.Graph]; name != "" {
 		return name
 	}
 	return q.Graph

@@ -78,7 +78,7 @@ type Client struct {
 	Served                        string // the address that it connected to
 	Graph                         string // "" means the setting's initial value
 	Language                      Language
-	Aliases                       map[string]string // other names of graphs that USE may give
+	Aliases                       map[string]string // names that no graph may have: the graph that each means in USE, "" for none
 }
 
 // Language is the language of statements whose first word does not decide.

@@ -13,6 +13,8 @@ func (u surroundings) User() string    { return u.s.client.User }
 func (u surroundings) Home() string    { return u.s.raw(settings["hedgerow.graph"]) }
 func (u surroundings) Address() string { return u.s.client.Served }
 
+func (u surroundings) Aliases() map[string]string { return u.s.client.Aliases }
+
 func (u surroundings) Settings() []exec.Setting {
 	var out []exec.Setting
 	for _, name := range settingNames() {

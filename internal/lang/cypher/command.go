@@ -34,10 +34,20 @@ func (p *parser) createCommand() Body {
 		c := &CreateDatabase{OrReplace: replace, Name: p.nameOrParam("the name of a database")}
 		c.IfNotExists = p.ifNotExists()
 		c.Options = p.options()
+		p.wait()
 		c.Span = p.from(start)
 		return c
 	}
 	return nil
+}
+
+// wait passes over how long a command about databases may be waited for: it is done when it returns.
+func (p *parser) wait() {
+	switch {
+	case p.acceptWord("NOWAIT"):
+	case p.acceptWord("WAIT") && p.accept(Integer):
+		_ = p.acceptWord("SEC") || p.acceptWord("SECOND") || p.acceptWord("SECONDS")
+	}
 }
 
 var indexKinds = map[string]IndexKind{"RANGE": RangeIndex, "BTREE": RangeIndex, "TEXT": TextIndex, "POINT": PointIndex,
@@ -294,6 +304,7 @@ func (p *parser) dropCommand() Body {
 		if p.acceptWords("DESTROY", "DATA") {
 			// What we do anyway.
 		}
+		p.wait()
 		d.Span = p.from(start)
 		return d
 	}

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -467,11 +468,9 @@ func (b *binder) compare(c ectx, e *cypher.Compare) expr.Expr {
 	ops := make([]expr.Op, len(e.Ops))
 	for i, o := range e.Ops {
 		ops[i] = binaryOps[o]
-		for _, x := range args[i : i+2] {
-			if k, ok := x.(*expr.Const); ok && k.V.IsNull() {
-				b.notice("NullComparison", e, "Use IS NULL or IS NOT NULL.", "a comparison with null is never true")
-			}
-		}
+	}
+	if slices.ContainsFunc(args, func(x expr.Expr) bool { k, ok := x.(*expr.Const); return ok && k.V.IsNull() }) {
+		b.notice("NullComparison", e, "Use IS NULL or IS NOT NULL.", "a comparison with null is never true")
 	}
 	if len(ops) == 1 {
 		return &expr.Binary{Base: at(e, expr.TBool), Op: ops[0], L: args[0], R: args[1]}

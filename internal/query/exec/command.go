@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
@@ -59,6 +60,9 @@ func (o *schemaCommand) next() (*expr.Batch, error) {
 }
 
 func (o *schemaCommand) graph(ctx context.Context, t store.Tx) error {
+	if done, err := o.reserved(); done || err != nil {
+		return err
+	}
 	if o.n.IfExists {
 		list, err := t.Graphs(ctx)
 		if err != nil {
@@ -71,7 +75,9 @@ func (o *schemaCommand) graph(ctx context.Context, t store.Tx) error {
 	}
 	var err error
 	if o.n.Kind == plan.CreateGraph {
-		err = t.CreateGraph(ctx, o.n.Name)
+		if err = t.CreateGraph(ctx, o.n.Name); dberr.Is(err, dberr.DuplicateObject) {
+			err = dberr.New(dberr.DuplicateDatabase, "database %q already exists", o.n.Name)
+		}
 	} else {
 		err = t.DropGraph(ctx, o.n.Name, o.n.Cascade)
 	}
@@ -79,4 +85,26 @@ func (o *schemaCommand) graph(ctx context.Context, t store.Tx) error {
 		o.x.stmt.Counters().GraphsChanged++
 	}
 	return err
+}
+
+// reserved refuses to make or drop a graph by a name that means another one, or none; done tells that IF NOT EXISTS is satisfied.
+func (o *schemaCommand) reserved() (done bool, err error) {
+	if o.x.opt.Server == nil {
+		return false, nil
+	}
+	of, ok := o.x.opt.Server.Aliases()[strings.ToLower(o.n.Name)]
+	switch {
+	case !ok:
+		return false, nil
+	case o.n.Kind == plan.CreateGraph && o.n.IfExists:
+		return true, nil
+	case o.n.Kind == plan.CreateGraph && of != "":
+		return false, dberr.New(dberr.DuplicateDatabase, "database %q already exists: it is another name of %q", o.n.Name, of)
+	case o.n.Kind == plan.CreateGraph:
+		return false, dberr.New(dberr.DuplicateDatabase, "database %q already exists", o.n.Name)
+	case of != "":
+		return false, dberr.New(dberr.FeatureNotSupported, "%q is another name of the database %q and cannot be dropped", o.n.Name, of).
+			WithHint("DROP DATABASE %s drops that one and all that is in it.", of)
+	}
+	return false, dberr.New(dberr.FeatureNotSupported, "the database %q cannot be dropped", o.n.Name)
 }

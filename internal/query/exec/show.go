@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -25,6 +26,8 @@ type Server interface {
 	User() string
 	Home() string // the graph of statements that name none
 	Address() string
+	// Aliases are names of databases that no graph may have: the graph that each means, "" for one that holds none.
+	Aliases() map[string]string
 }
 
 // Setting is a row of SHOW SETTINGS.
@@ -370,20 +373,22 @@ func (o *show) graphs() error {
 	if err != nil {
 		return err
 	}
-	home, address := "main", ""
+	home, address, names := "main", "", map[string]string(nil)
 	if s := o.x.opt.Server; s != nil {
-		home, address = s.Home(), s.Address()
+		home, address, names = s.Home(), s.Address(), s.Aliases()
 	} else if o.x.g != nil {
 		home = o.x.g.Name()
 	}
 	slices.SortFunc(list, func(a, b schema.Graph) int { return strings.Compare(a.Name, b.Name) })
 	for _, g := range list {
 		aliases := []string{}
-		if g.Name == "main" {
-			aliases = []string{"neo4j"}
+		for _, alias := range slices.Sorted(maps.Keys(names)) {
+			if names[alias] == g.Name {
+				aliases = append(aliases, alias)
+			}
 		}
 		// DEFAULT and HOME are one here: each client has the graph that it asked for.
-		if (o.n.Filter != "" && g.Name != home) || !o.named(g.Name) && !(len(aliases) > 0 && o.named(aliases[0])) {
+		if (o.n.Filter != "" && g.Name != home) || !o.named(g.Name) && !slices.ContainsFunc(aliases, o.named) {
 			continue
 		}
 		o.add("name", g.Name, "type", "standard", "aliases", aliases, "access", "read-write", "databaseID", g.Name, "serverID", address, "address", address, "role", "primary",

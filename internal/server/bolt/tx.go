@@ -40,7 +40,8 @@ const (
 	alias  = "neo4j"
 )
 
-var aliases = map[string]string{alias: session.DefaultGraph}
+// A graph with one of these names could not be reached.
+var aliases = map[string]string{alias: session.DefaultGraph, system: ""}
 
 // graphOf returns the graph that a database name means, and the name that the client is told.
 func graphOf(db string) (graph, name string) {

@@ -340,7 +340,11 @@ func dateTime(tag byte, sec int64, ns uint32, zone value.Value) (value.Value, er
 	}
 	loc, name, err := value.LoadZone(zone.Str())
 	if err != nil {
-		return value.Value{}, dberr.New(dberr.ArgumentError, "there is no time zone %q", zone.Str()).WithToken("InvalidArgumentValue")
+		err := dberr.New(dberr.ArgumentError, "there is no time zone %q", zone.Str()).WithToken("InvalidArgumentValue")
+		if zone.Str() == "Local" { // what Go calls the zone of the machine that it runs on
+			err = err.WithHint("Send the time in a zone with a name that is the same everywhere, as t.UTC() in Go.")
+		}
+		return value.Value{}, err
 	}
 	var off int32
 	if tag == tagOldZonedDateTime {

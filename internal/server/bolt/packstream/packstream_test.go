@@ -168,6 +168,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%.40s: %v, want %v with %q", c.bytes, err, c.code, c.says)
 		}
 	}
+	// Go's name for the zone of its own machine means nothing here, and the client is told what to send.
+	if _, err := decode(t, zone("Local")); err == nil || !strings.Contains(dberr.As(err).Hint, "UTC()") {
+		t.Errorf("the zone Local: %v", err)
+	}
 	// A value that means nothing does not stop the decoder.
 	b, _ := hex.DecodeString("92b174ff0107")
 	d := NewDecoder(b)
