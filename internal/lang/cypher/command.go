@@ -239,6 +239,9 @@ func (p *parser) createConstraint(start int32, replace bool) Body {
 	if !p.acceptWord("REQUIRE") {
 		p.unexpected("REQUIRE")
 	}
+	if t := p.tok(); t.Keyword == kwEXISTS && p.peek(1).Kind == LParen {
+		p.errorAt(t.span(), "UnexpectedSyntax", "REQUIRE exists(…) is no longer Cypher; write REQUIRE n.key IS NOT NULL")
+	}
 	if p.accept(LParen) {
 		c.Keys = p.keys(e.v)
 		p.expect(RParen, "',' or ')'")

@@ -231,6 +231,10 @@ func (p *parser) unexpectedErr(t *Token, token, expected string) *dberr.Error {
 	switch {
 	case t.Kind == Eq && prev.Kind == Eq:
 		err.WithHint("Equality is written with one sign: a = b.")
+	case p.i == 0 && t.Kind == Colon:
+		err.WithHint("What begins with a colon is a command of a shell or browser, such as :auto; leave it out.")
+	case t.Keyword == kwUSING && p.isWord(p.peek(1), "PERIODIC"):
+		err.WithHint("USING PERIODIC COMMIT is no longer Cypher; write LOAD CSV … AS row CALL (row) { … } IN TRANSACTIONS OF 500 ROWS.")
 	case t.Keyword == kwNOT && p.peek(1).Keyword == kwIN:
 		err.WithHint("Write NOT x IN list.")
 	case t.Kind == Name && !t.Quoted && t.Keyword == NotKeyword:
