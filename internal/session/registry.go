@@ -87,8 +87,8 @@ func (s *Session) opened(tx store.Tx) {
 	s.tx = tx
 	s.record = s.db.register(s, s.raw(settings["hedgerow.graph"]), nil)
 	limit := time.Duration(s.intSetting("transaction_timeout")) * time.Millisecond
-	if s.limit > 0 {
-		limit, s.limit = s.limit, 0
+	if !s.deadline.IsZero() {
+		limit, s.deadline = max(1, time.Until(s.deadline)), time.Time{}
 	}
 	if limit > 0 {
 		r := s.record
@@ -102,8 +102,12 @@ func (s *Session) over() {
 	s.tx, s.record = nil, nil
 }
 
-// SetTimeout bounds the next transaction, whatever transaction_timeout says; zero bounds nothing.
-func (s *Session) SetTimeout(d time.Duration) { s.limit = d }
+// SetTimeout bounds the next transaction, whatever transaction_timeout says, by a time that counts from now. With zero that setting holds.
+func (s *Session) SetTimeout(d time.Duration) {
+	if s.deadline = (time.Time{}); d > 0 {
+		s.deadline = time.Now().Add(d)
+	}
+}
 
 // SetMetadata is what SHOW TRANSACTIONS tells of the transactions that begin from now on: a map, or null for nothing. It is copied.
 func (s *Session) SetMetadata(m value.Value) { s.meta = m.Clone() }

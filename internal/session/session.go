@@ -146,10 +146,10 @@ type Session struct {
 	ageGraph    string
 	ageDialect  bool // LOAD 'age' was run: agtype is printed plainly unless a setting says otherwise (rules D5)
 
-	limit time.Duration // of the next transaction, or 0
-	meta  value.Value   // of the next transactions
-	cause *dberr.Error  // why the open block was given up, or nil
-	idle  struct {
+	deadline time.Time    // of the next transaction, or zero
+	meta     value.Value  // of the next transactions
+	cause    *dberr.Error // why the open block was given up, or nil
+	idle     struct {
 		mu      sync.Mutex // guards the fields below and, while waiting, the session's transaction
 		waiting bool
 		timer   *time.Timer

@@ -263,26 +263,12 @@ func (c *conn) loop() {
 				return
 			}
 		}
-		var expired <-chan time.Time
-		if c.tx != nil && c.tx.timer != nil {
-			expired = c.tx.timer.C
-		}
-		var r request
-		var open, late bool
 		if c.sess != nil {
 			c.sess.Idle(nil)
 		}
-		select {
-		case r, open = <-c.queue:
-		case <-expired:
-			late = true
-		}
+		r, open := <-c.queue
 		if c.sess != nil {
 			c.sess.Wake()
-		}
-		if late {
-			c.expire()
-			continue
 		}
 		if !open {
 			return

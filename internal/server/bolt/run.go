@@ -46,8 +46,6 @@ func (c *conn) run(f []value.Value) error {
 			return err
 		}
 		c.tx = t
-	} else if c.tx.over {
-		return c.tx.errTimeout()
 	}
 	r.filter = c.tx.filter
 	if err := c.prepare(r, params); err != nil {
@@ -121,16 +119,8 @@ func (c *conn) execute(r *result) error {
 			return err
 		}
 		r.committed = true
-		c.tx.stopTimer()
 	}
 	return nil
-}
-
-func (t *transaction) stopTimer() {
-	if t.timer != nil {
-		t.timer.Stop()
-		t.timer = nil
-	}
 }
 
 func (c *conn) pull(f []value.Value) error    { return c.fetch(f[0], false) }
@@ -160,9 +150,6 @@ func (c *conn) fetch(extra value.Value, discard bool) error {
 		return dberr.New(dberr.ProtocolViolation, "there is no open result %d", id)
 	}
 	c.current = r
-	if c.tx.over {
-		return c.tx.errTimeout()
-	}
 	if err := c.execute(r); err != nil {
 		return err
 	}

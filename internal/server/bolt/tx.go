@@ -22,17 +22,9 @@ type transaction struct {
 	filter   filter
 	ctx      context.Context
 	cancel   context.CancelFunc
-	timeout  time.Duration // zero means none
-	timer    *time.Timer   // of the timeout
-	over     bool          // the timeout has passed: it was rolled back
 }
 
-func (t *transaction) end() {
-	t.cancel()
-	if t.timer != nil {
-		t.timer.Stop()
-	}
-}
+func (t *transaction) end() { t.cancel() }
 
 // system is the name of the database that answers administration alone; alias is another name of the default graph (rules D2).
 const (
@@ -97,15 +89,14 @@ func (c *conn) openTx(extra value.Value, explicit bool) (*transaction, error) {
 	}
 	graph, name := graphOf(db)
 	t.db, t.system = name, name == system
-	if limited && ms.Int() > 0 {
-		t.timeout = time.Duration(min(ms.Int(), int64(time.Duration(1<<62)/time.Millisecond))) * time.Millisecond
-		t.ctx, t.cancel = context.WithTimeout(c.context(), t.timeout)
-		t.timer = time.NewTimer(t.timeout)
-	} else {
-		t.ctx, t.cancel = context.WithCancel(c.context())
+	t.ctx, t.cancel = context.WithCancel(c.context())
+	var timeout time.Duration
+	if limited {
+		timeout = time.Duration(min(ms.Int(), int64(time.Duration(1<<62)/time.Millisecond))) * time.Millisecond
 	}
+	c.sess.SetTimeout(timeout)
 	c.sess.SetMetadata(metadata)
-	if err := c.start(t, graph, marks); err != nil {
+	if err := c.start(t, graph, marks, timeout); err != nil {
 		t.end()
 		return nil, err
 	}
@@ -113,8 +104,14 @@ func (c *conn) openTx(extra value.Value, explicit bool) (*transaction, error) {
 }
 
 // start brings the session into the transaction.
-func (c *conn) start(t *transaction, graph string, marks []string) error {
-	if err := c.awaitBookmarks(t.ctx, marks); err != nil {
+func (c *conn) start(t *transaction, graph string, marks []string, timeout time.Duration) error {
+	wait := t.ctx
+	if timeout > 0 { // a wait for bookmarks is part of the transaction's time
+		var done context.CancelFunc
+		wait, done = context.WithTimeout(wait, timeout)
+		defer done()
+	}
+	if err := c.awaitBookmarks(wait, marks); err != nil {
 		return err
 	}
 	if t.explicit {
@@ -145,27 +142,8 @@ func (c *conn) begin(f []value.Value) error {
 	return nil
 }
 
-// expire ends a transaction whose time is over while nothing of it runs.
-func (c *conn) expire() {
-	t := c.tx
-	t.timer = nil
-	t.over = true
-	for _, r := range c.results {
-		r.portal.Close()
-	}
-	c.sess.Rollback()
-}
-
-func (t *transaction) errTimeout() error {
-	return dberr.New(dberr.StatementTimeout, "the transaction has not ended within its time limit of %v", t.timeout).
-		WithHint("The limit is the transaction's timeout, as the driver was given it.")
-}
-
 // commit answers COMMIT. Statements that nobody has pulled from are executed first: what is written does not depend on what is read.
 func (c *conn) commit([]value.Value) error {
-	if c.tx.over {
-		return c.tx.errTimeout()
-	}
 	for qid := int64(0); qid < c.nextQID; qid++ {
 		if r := c.results[qid]; r != nil {
 			c.current = r
