@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // The binary form. A value is a tag byte (kind in the low five bits, a code in the high three) and a payload, so it is
@@ -64,6 +65,18 @@ func getUint(b []byte, n int) (u uint64) {
 }
 
 func appendUint(dst []byte, u uint64, n int) []byte {
+	switch n {
+	case 0:
+		return dst
+	case 1:
+		return append(dst, byte(u))
+	case 2:
+		return append(dst, byte(u), byte(u>>8))
+	case 3:
+		return append(dst, byte(u), byte(u>>8), byte(u>>16))
+	case 4:
+		return binary.LittleEndian.AppendUint32(dst, uint32(u))
+	}
 	for range n {
 		dst = append(dst, byte(u))
 		u >>= 8
@@ -370,6 +383,58 @@ func (b *ListBuilder) Append(dst []byte) []byte {
 		dst = appendUint(dst, uint64(e), w)
 	}
 	return append(dst, b.data...)
+}
+
+// ListSize is the length of the body of a list of n elements whose binary forms have data bytes together.
+func ListSize(n, data int) int {
+	if n == 0 {
+		return 0
+	}
+	w := width(n, data)
+	return 1 + w + n*w + data
+}
+
+// AppendEncodedList appends the body of a list of n elements that exist in binary form: parts are whole elements one after another, data
+// bytes together. They must be valid.
+func AppendEncodedList(dst []byte, n, data int, parts iter.Seq[[]byte]) []byte {
+	if n == 0 {
+		return dst
+	}
+	w := width(n, data)
+	dst = appendUint(append(dst, byte(w)), uint64(n), w)
+	at := len(dst)
+	dst = slices.Grow(dst, n*w+data)[:at+n*w]
+	start := len(dst)
+	for p := range parts {
+		end := len(dst) - start
+		dst = append(dst, p...)
+		for len(p) > 0 {
+			k := encodedLen(p)
+			p, end = p[k:], end+k
+			if w == 4 {
+				binary.LittleEndian.PutUint32(dst[at:], uint32(end))
+			} else {
+				putUint(dst[at:], uint64(end), w)
+			}
+			at += w
+		}
+	}
+	return dst
+}
+
+// encodedLen is the length of the value at the front of b, which is valid.
+func encodedLen(b []byte) int {
+	switch Kind(b[0] & kindMask) {
+	case Null, Bool:
+		return 1
+	case Int, Date, LocalTime:
+		return 1 + codeLen(b[0]>>codeShift)
+	}
+	_, rest, err := DecodeValue(b)
+	if err != nil {
+		panic("value: own encoding does not decode")
+	}
+	return len(b) - len(rest)
 }
 
 // List returns the list in fresh memory.

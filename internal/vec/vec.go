@@ -8,6 +8,8 @@
 package vec
 
 import (
+	"slices"
+
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/value"
 )
@@ -89,6 +91,18 @@ func (c *Column) AppendBytes(k value.Kind, b []byte) {
 	c.Kinds = append(c.Kinds, k)
 	c.Words = append(c.Words, uint64(len(c.Arena))<<32|uint64(len(b)))
 	c.Arena = append(c.Arena, b...)
+}
+
+// AppendMade adds a value that lives in bytes, which fill appends to the arena: n of them, for which there is room.
+func (c *Column) AppendMade(k value.Kind, n int, fill func(dst []byte) []byte) {
+	at := len(c.Arena)
+	if uint64(at)+uint64(n) >= 1<<32 {
+		panic(dberr.New(dberr.OutOfMemory, "the values of a batch exceed 4 GiB"))
+	}
+	c.Arena = fill(slices.Grow(c.Arena, n))
+	c.note(k)
+	c.Kinds = append(c.Kinds, k)
+	c.Words = append(c.Words, uint64(at)<<32|uint64(len(c.Arena)-at))
 }
 
 // Append adds any value. A materialised entity is kept as its bare reference.

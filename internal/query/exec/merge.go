@@ -27,6 +27,7 @@ type merge struct {
 	create setter
 	match  setter
 
+	bulk   bulkMerge
 	one    rows // the row at hand
 	made   rows // rows of the pattern for it
 	page   rows
@@ -49,6 +50,9 @@ func (o *merge) open() error {
 
 func (o *merge) close() { o.acc.close(); o.core.close() }
 
+// bytes is what it holds beside the finished rows.
+func (o *merge) bytes() int64 { return o.found.size() + o.bulk.size() }
+
 func (o *merge) next() (*expr.Batch, error) {
 	for {
 		if o.have {
@@ -70,41 +74,52 @@ func (o *merge) next() (*expr.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range b.N {
-			if err := o.x.check(); err != nil {
-				return nil, err
+		if o.n.Batch && b.N > 1 {
+			err = o.many(b, cid)
+		} else {
+			for i := 0; i < b.N && err == nil; i++ {
+				if err = o.x.check(); err == nil {
+					err = o.row(b, i, cid)
+				}
 			}
-			if err := o.row(b, i, cid); err != nil {
-				return nil, err
-			}
+		}
+		if err != nil {
+			return nil, err
 		}
 		o.have = true
 		o.acc.rewind()
 	}
 }
 
-// row merges the pattern for one row.
-func (o *merge) row(b *expr.Batch, i int, cid uint32) error {
+// pick makes row i of a batch the row at hand.
+func (o *merge) pick(b *expr.Batch, i int) {
 	o.idx = append(o.idx[:0], uint16(i))
 	o.one.width = o.out.width
 	o.one.start()
-	for s, c := range b.Cols {
-		if c != nil {
-			o.one.raw(s).Gather(c, o.idx)
-		}
-	}
-	o.one.b.N = 1
+	o.one.gather(b, nil, o.idx)
+}
+
+// begin checks the rows of a batch and locks their keys.
+func (o *merge) begin(b *expr.Batch, cid uint32) error {
 	o.env.View = o.x.stmt.View(cid + 1)
 	for k, p := range o.check {
-		c, err := p.EvalRef(&o.env, &o.one.b, nil, &o.col[0])
+		c, err := p.EvalRef(&o.env, b, nil, &o.col[0])
 		if err != nil {
 			return err
 		}
-		if c.IsNull(0) {
-			return dberr.New(dberr.SemanticError, "cannot merge on a null value of property %q", o.n.NullCheck[k].Key).WithToken("MergeReadOwnWrites")
+		for i := range b.N {
+			if c.IsNull(i) {
+				return dberr.New(dberr.SemanticError, "cannot merge on a null value of property %q", o.n.NullCheck[k].Key).WithToken("MergeReadOwnWrites")
+			}
 		}
 	}
-	if err := o.lockKeys(); err != nil {
+	return o.lockKeys(b)
+}
+
+// row merges the pattern for one row.
+func (o *merge) row(b *expr.Batch, i int, cid uint32) error {
+	o.pick(b, i)
+	if err := o.begin(&o.one.b, cid); err != nil {
 		return err
 	}
 	racer, _ := o.x.g.(store.Racer)
@@ -160,58 +175,68 @@ func (o *merge) lost(racer store.Racer, cid uint32) error {
 	return err
 }
 
-// lockKeys takes the hash locks of the row, in hash order.
-func (o *merge) lockKeys() error {
+// lockKeys takes the hash locks of the rows of a batch, in hash order.
+func (o *merge) lockKeys(b *expr.Batch) error {
 	o.hashes = o.hashes[:0]
 	for k := range o.n.Locks {
 		l := &o.n.Locks[k]
-		h := uint64(14695981039346656037)
-		text := func(s string) {
-			for i := range len(s) {
-				h = (h ^ uint64(s[i])) * 1099511628211
-			}
-			h = mix(h)
-		}
+		start := uint64(14695981039346656037)
 		if !l.Rel {
 			for _, n := range l.Labels {
-				text(n)
+				start = hashText(start, n)
 			}
 		} else if l.Names == nil {
-			text(l.Type)
+			start = hashText(start, l.Type)
 		}
+		at := len(o.hashes)
+		for range b.N {
+			o.hashes = append(o.hashes, start)
+		}
+		hs := o.hashes[at:]
 		if p := o.names[k]; p != nil {
-			c, err := p.EvalRef(&o.env, &o.one.b, nil, &o.col[0])
+			c, err := p.EvalRef(&o.env, b, nil, &o.col[0])
 			if err != nil {
 				return err
 			}
-			for _, v := range c.Value(0).All() {
-				text(v.Str())
+			for i := range hs {
+				for _, v := range c.Value(i).All() {
+					hs[i] = hashText(hs[i], v.Str())
+				}
 			}
 		}
 		if l.Rel {
-			var ends [2]uint64
-			for i, s := range [2]plan.Slot{l.Start, l.End} {
-				if s != plan.NoSlot && o.one.b.Cols[s] != nil {
-					ends[i] = o.one.b.Cols[s].Words[0]
+			for i := range hs {
+				var ends [2]uint64
+				for e, s := range [2]plan.Slot{l.Start, l.End} {
+					if s != plan.NoSlot && b.Cols[s] != nil {
+						ends[e] = b.Cols[s].Words[i]
+					}
 				}
+				hs[i] = mix(hs[i] ^ mix(min(ends[0], ends[1])) ^ max(ends[0], ends[1]))
 			}
-			h = mix(h ^ mix(min(ends[0], ends[1])) ^ max(ends[0], ends[1]))
 		}
-		for i, p := range o.locks[k] {
-			c, err := p.EvalRef(&o.env, &o.one.b, nil, &o.col[0])
+		for n, p := range o.locks[k] {
+			c, err := p.EvalRef(&o.env, b, nil, &o.col[0])
 			if err != nil {
 				return err
 			}
-			text(l.Keys[i].Key)
-			h = mix(h ^ value.Hash(c.Value(0)))
+			for i := range hs {
+				hs[i] = mix(hashText(hs[i], l.Keys[n].Key) ^ value.Hash(c.Value(i)))
+			}
 		}
-		o.hashes = append(o.hashes, h)
 	}
 	if len(o.hashes) == 0 {
 		return nil
 	}
 	slices.Sort(o.hashes)
 	return o.x.g.LockKeys(o.x.ctx, slices.Compact(o.hashes))
+}
+
+func hashText(h uint64, s string) uint64 {
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return mix(h)
 }
 
 // probe collects the matches of the row: all of them before anything is written, since the match sees the clause's own writes.
@@ -228,7 +253,7 @@ func (o *merge) probe() error {
 			return err
 		}
 		o.found.add(rb)
-		if err := o.mem.set(&o.acct, o.found.size()); err != nil {
+		if err := o.mem.set(&o.acct, o.bytes()); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"encoding/binary"
+	"iter"
 	"math"
 	"slices"
 
@@ -10,13 +11,13 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/vec"
 )
 
-// bags keeps all values of each group, encoded one after another in an arena and linked in the order of arrival; or, once they are
-// many, in an external sort by group and then by value or arrival.
+// bags keeps all values of each group, encoded one after another in an arena; or, once they are many, in an external sort by group and
+// then by value or arrival. What arrives for one group without another between is a run, and the runs of a group are linked in the order
+// of arrival: a value of the only group costs its bytes and nothing else.
 type bags struct {
-	head, tail []uint32 // 1 + index of an entry; 0 for none
+	head, tail []uint32 // 1 + index of a run; 0 for none
 	count      []uint32
-	next       []uint32
-	off        []uint64
+	runs       []bagRun // in the order of the arena; one ends where the next begins
 	arena      []byte
 
 	byValue bool          // the order within a group that is wanted of files
@@ -33,29 +34,75 @@ func (s *bags) grow(n int) {
 	s.head, s.tail, s.count = extend(s.head, n), extend(s.tail, n), extend(s.count, n)
 }
 
-func (s *bags) reset() {
-	s.head, s.tail, s.count = s.head[:0], s.tail[:0], s.count[:0]
-	s.next, s.off, s.arena = s.next[:0], s.off[:0], s.arena[:0]
+// bagRun is a run of values of one group.
+type bagRun struct {
+	off  uint64
+	n    uint32
+	next uint32 // 1 + index of the group's next run
 }
 
-func (s *bags) size() int { return 12*cap(s.head) + 12*cap(s.next) + cap(s.arena) }
+const (
+	// bagRunBytes is the size at which a run ends, so that who reads it can be cancelled in between.
+	bagRunBytes = 1 << 16
+	// bagDoubles is the size up to which the arena doubles: what is copied as it grows is then about its size.
+	bagDoubles = 16 << 20
+)
+
+func (s *bags) reset() {
+	s.head, s.tail, s.count = s.head[:0], s.tail[:0], s.count[:0]
+	s.runs, s.arena = s.runs[:0], s.arena[:0]
+}
+
+func (s *bags) size() int { return 12*cap(s.head) + 16*cap(s.runs) + cap(s.arena) }
 
 func (s *bags) add(g uint32, v value.Value) error {
 	s.count[g]++
 	if s.ext != nil {
 		return s.addExternal(g, v)
 	}
-	s.off = append(s.off, uint64(len(s.arena)))
-	s.next = append(s.next, 0)
-	s.arena = value.AppendValue(s.arena, v)
-	e := uint32(len(s.next))
-	if s.tail[g] != 0 {
-		s.next[s.tail[g]-1] = e
-	} else {
-		s.head[g] = e
+	if n := cap(s.arena); len(s.arena) > n-16 && n >= 1<<10 && n < bagDoubles {
+		s.arena = append(make([]byte, 0, 2*n), s.arena...)
 	}
-	s.tail[g] = e
+	s.run(g).n++
+	s.arena = value.AppendValue(s.arena, v)
 	return nil
+}
+
+// run returns the run that takes the next value of a group.
+func (s *bags) run(g uint32) *bagRun {
+	last, t := uint32(len(s.runs)), s.tail[g]
+	if t != 0 && t == last {
+		if r := &s.runs[t-1]; uint64(len(s.arena))-r.off < bagRunBytes {
+			return r
+		}
+	}
+	s.runs = append(s.runs, bagRun{off: uint64(len(s.arena))})
+	if last++; t != 0 {
+		s.runs[t-1].next = last
+	} else {
+		s.head[g] = last
+	}
+	s.tail[g] = last
+	return &s.runs[last-1]
+}
+
+// bytes are the values of run r, a number from 1.
+func (s *bags) bytes(r uint32) []byte {
+	if int(r) < len(s.runs) {
+		return s.arena[s.runs[r-1].off:s.runs[r].off]
+	}
+	return s.arena[s.runs[r-1].off:]
+}
+
+// runsOf yields the bytes of a group's runs, in order.
+func (s *bags) runsOf(g uint32) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for r := s.head[g]; r != 0; r = s.runs[r-1].next {
+			if !yield(s.bytes(r)) {
+				return
+			}
+		}
+	}
 }
 
 func (s *bags) addExternal(g uint32, v value.Value) error {
@@ -75,13 +122,17 @@ func (s *bags) spill(p *spill.Place) error {
 	s.ext, s.sorted, s.any = new(spill.Sorter), false, false
 	s.ext.Init(p)
 	for g := range s.head {
-		for e := s.head[g]; e != 0; e = s.next[e-1] {
-			if err := s.addExternal(uint32(g), s.entry(e)); err != nil {
-				return err
+		for b := range s.runsOf(uint32(g)) {
+			for len(b) > 0 {
+				var v value.Value
+				v, b = takeOwn(b)
+				if err := s.addExternal(uint32(g), v); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	s.head, s.tail, s.next, s.off, s.arena = nil, nil, nil, nil, nil
+	s.head, s.tail, s.runs, s.arena = nil, nil, nil, nil
 	return nil
 }
 
@@ -112,22 +163,30 @@ func (s *bags) close() {
 	}
 }
 
-func (s *bags) entry(e uint32) value.Value { return ownValue(s.arena[s.off[e-1]:]) }
-
 // ownValue decodes what this package has encoded.
 func ownValue(b []byte) value.Value {
-	v, _, err := value.DecodeValue(b)
+	v, _ := takeOwn(b)
+	return v
+}
+
+// takeOwn decodes the first of several values that this package has encoded.
+func takeOwn(b []byte) (v value.Value, rest []byte) {
+	v, rest, err := value.DecodeValue(b)
 	if err != nil {
 		panic("expr: own encoding does not decode")
 	}
-	return v
+	return v, rest
 }
 
 // each calls f for the values of a group in order; of one in files once only, and after those of lesser groups.
 func (s *bags) each(g uint32, f func(v value.Value)) error {
 	if s.ext == nil {
-		for e := s.head[g]; e != 0; e = s.next[e-1] {
-			f(s.entry(e))
+		for b := range s.runsOf(g) {
+			for len(b) > 0 {
+				var v value.Value
+				v, b = takeOwn(b)
+				f(v)
+			}
 		}
 		return nil
 	}
@@ -163,14 +222,53 @@ func (s *collectStates) one(_ *Env, g uint32, args []value.Value) error {
 	return s.add(g, args[0])
 }
 
+// batch implements columnar.
+func (s *collectStates) batch(groups []uint32, args []*vec.Column) (bool, error) {
+	c := args[0]
+	if s.ext != nil {
+		return false, nil
+	}
+	for i, g := range groups {
+		if c.Kinds[i] == value.Null {
+			continue
+		}
+		if err := s.add(g, c.Value(i)); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
 func (s *collectStates) result(env *Env, g int, out *vec.Column) error {
 	c := call{env: env}
-	if err := s.each(uint32(g), c.add); err != nil {
-		return err
+	if s.ext != nil {
+		if err := s.each(uint32(g), c.add); err != nil {
+			return err
+		}
+		v := c.list()
+		c.room(len(out.Arena) + len(v.Raw()) + c.lb.Size())
+		out.Append(v)
+		return nil
 	}
-	v := c.list()
-	c.room(len(out.Arena) + len(v.Raw()) + c.lb.Size())
-	out.Append(v)
+	// The bytes of the values are those of the list's elements.
+	data := 0
+	for b := range s.runsOf(uint32(g)) {
+		data += len(b)
+	}
+	n := int(s.count[g])
+	size := value.ListSize(n, data)
+	if c.room(size); size >= bigValue {
+		c.room(len(out.Arena) + size)
+	}
+	out.AppendMade(value.List, size, func(dst []byte) []byte {
+		return value.AppendEncodedList(dst, n, data, func(yield func([]byte) bool) {
+			for b := range s.runsOf(uint32(g)) {
+				if c.walk(4 * len(b)); !yield(b) {
+					return
+				}
+			}
+		})
+	})
 	return nil
 }
 

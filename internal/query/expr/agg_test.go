@@ -214,3 +214,54 @@ func BenchmarkSum(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024, "ns/row")
 }
+
+// TestCollectCostsItsBytes: what collect() holds of integers that arrive for one group is what they take in a list and little more, and groups
+// that take turns get their values in order.
+func TestCollectCostsItsBytes(t *testing.T) {
+	const n = 200_000
+	fill := func(groups int) (Aggregator, *vec.Column) {
+		env := testEnv()
+		env.Mem = &account{}
+		a := NewAggregator(aggregate("collect", false, 1))
+		a.Grow(groups)
+		var c vec.Column
+		gs := make([]uint32, 0, vec.MaxRows)
+		for i := range n {
+			c.AppendWord(value.Int, uint64(i))
+			if gs = append(gs, uint32(i%groups)); len(gs) == vec.MaxRows || i == n-1 {
+				if err := a.Add(env, gs, []*vec.Column{&c}); err != nil {
+					t.Fatal(err)
+				}
+				c.Reset()
+				gs = gs[:0]
+			}
+		}
+		out := &vec.Column{}
+		if err := a.Results(env, 0, groups, out); err != nil {
+			t.Fatal(err)
+		}
+		return a, out
+	}
+	for _, groups := range []int{1, 3} {
+		a, out := fill(groups)
+		size := 0
+		for g := range groups {
+			l := out.Value(g)
+			size += len(l.Raw())
+			if want := (n - g + groups - 1) / groups; l.Len() != want {
+				t.Fatalf("group %d of %d has %d values, not %d", g, groups, l.Len(), want)
+			}
+			for i, v := range l.All() {
+				if v.Int() != int64(i*groups+g) {
+					t.Fatalf("value %d of group %d of %d is %d", i, g, groups, v.Int())
+				}
+			}
+		}
+		if groups == 1 && a.Size() > 2*size {
+			t.Errorf("%d bytes are held for a list of %d", a.Size(), size)
+		}
+	}
+	if per := testing.AllocsPerRun(1, func() { fill(1) }) / n; per > 0.01 {
+		t.Errorf("%.4f allocations a value", per)
+	}
+}

@@ -372,7 +372,7 @@ func (b *builder) join(s *stream, st *state) *stream {
 	}
 	h := &HashJoin{Base: p.base(st.made), Left: s.root, Right: right.root, Kind: JoinInner}
 	for _, i := range st.step.keys {
-		l, r := g.joinKey(i, st.prev.done, g.comps[st.step.i])
+		l, r := g.joinKey(i, st.prev.done, st.step.sub.done)
 		h.Keys = append(h.Keys, JoinKey{Left: p.expr(l), Right: p.expr(r)})
 		b.used[i] = true
 	}
@@ -529,7 +529,7 @@ func (p *planner) optional(s *stream, m *bind.Match, dup bool) *stream {
 	}
 	rowID := p.slot("row", RowID)
 	arg := &Argument{Base: p.base(1), RowID: rowID}
-	in := &stream{root: arg, bound: clone(s.bound), est: 1, keys: [][]int{{}}, one: true}
+	in := &stream{root: arg, bound: clone(s.bound), est: 1, keys: [][]int{{}}, one: true, batch: true}
 	leave := p.enter(rowID)
 	right := p.pattern(in, []*bind.Match{m}, dup)
 	leave()

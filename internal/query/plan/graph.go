@@ -76,7 +76,8 @@ type graph struct {
 	nodes   []gnode
 	rels    []grel
 	preds   []gpred
-	subs    map[int]*state // components planned alone
+	subs    map[int]*state         // components planned alone
+	waysOf  map[int]map[set]*state // the ways to the parts of components planned alone
 	depends map[expr.Expr]dependence
 	testsOf map[Slot][]keyTest     // all tests of an element, whatever is solved
 	likely  map[int]schema.LabelID // by relationship and side
@@ -613,7 +614,13 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 			}
 			lf := g.bestLeaf(s, i)
 			// A component is begun in place by a seek, or when there is nothing yet to combine it with; a second start inside a
-			// component only by a seek that finds few.
+			// component only by a seek that finds few. Rows that are handed down in batches are not looked for by a scan each.
+			if !touched && !lf.seek && fresh && outer && g.in.batch {
+				if m := g.scanJoin(s, c, i); m != nil {
+					out = append(out, m)
+					continue
+				}
+			}
 			switch {
 			case !touched && (lf.seek || g.inline(s, fresh, outer)):
 			case touched && lf.seek && lf.rows <= 16:
@@ -671,12 +678,42 @@ func (g *graph) joinMove(s *state, c int) *state {
 	if sub == nil {
 		return nil
 	}
-	n := &state{done: s.done.or(g.comps[c]), used: s.used, prev: s, step: step{kind: stepJoin, i: c, sub: sub}}
+	return g.joinWith(s, c, sub)
+}
+
+// scanJoin begins a component with one of its vertices, found for a whole batch of rows from outside by one scan and a hash join on an equality
+// with what they bring; nil if there is none.
+func (g *graph) scanJoin(s *state, c, i int) *state {
+	part := set{n: 1 << i}
+	tied := false
+	for k := range g.preds {
+		l, r := g.joinKey(k, s.done, part)
+		tied = tied || l != nil && r != nil
+	}
+	if !tied || !g.p.opt.on(RuleHashJoin) {
+		return nil
+	}
+	if g.waysOf == nil {
+		g.waysOf = map[int]map[set]*state{}
+	}
+	if g.waysOf[c] == nil {
+		g.waysOf[c] = g.ways(c)
+	}
+	sub := g.waysOf[c][part]
+	if sub == nil {
+		return nil
+	}
+	return g.joinWith(s, c, sub)
+}
+
+// joinWith joins rows with (a part of) component c that is planned on its own.
+func (g *graph) joinWith(s *state, c int, sub *state) *state {
+	n := &state{done: s.done.or(sub.done), used: s.used, prev: s, step: step{kind: stepJoin, i: c, sub: sub}}
 	pairs := s.card * sub.card
 	n.cost = s.cost + sub.cost
 	if g.p.opt.on(RuleHashJoin) {
 		for i := range g.preds {
-			if l, r := g.joinKey(i, s.done, g.comps[c]); l != nil && r != nil {
+			if l, r := g.joinKey(i, s.done, sub.done); l != nil && r != nil {
 				n.step.keys = append(n.step.keys, i)
 			}
 		}

@@ -202,6 +202,8 @@ type stream struct {
 	// keys are sets of variables (slots of their roots) on each of which rows are distinct. An empty set: at most one row.
 	keys [][]int
 	one  bool // exactly one row, without columns, from outside: nothing has been done yet
+	// batch: est and one speak of each row of a batch that an Apply hands down
+	batch bool
 }
 
 func (p *planner) start(n Node) *stream {
@@ -798,7 +800,7 @@ func (p *planner) subplan(q *bind.Subquery, kind expr.SubplanKind) *Subplan {
 // right plans a reading subquery as the right side of an Apply.
 func (p *planner) right(q *bind.Subquery, rowID Slot, exists bool) *stream {
 	arg := &Argument{Base: p.base(1), RowID: rowID}
-	in := &stream{root: arg, bound: slotSet{}, est: 1, keys: [][]int{{}}, one: true}
+	in := &stream{root: arg, bound: slotSet{}, est: 1, keys: [][]int{{}}, one: true, batch: true}
 	for _, v := range q.Free {
 		in.bound.add(v.Slot)
 	}

@@ -735,8 +735,9 @@ type Merge struct {
 	NullCheck   []Prop // properties that must not be null (MergeReadOwnWrites)
 	OnCreate    []SetItem
 	OnMatch     []SetItem
-	// Single: the pattern is one vertex, or one relationship between bound ends; a batch may then be probed at once.
-	Single bool
+	// Batch: rows are independent of what earlier rows of the MERGE changed, except that one may have made what another looks for (see
+	// planner.batchMerge). A batch is then locked, probed and created at once.
+	Batch bool
 }
 
 // Foreach runs Body for every element of a list; rows pass through unchanged. Opens as in Apply.PerRow, at every iteration; −1: the body has

@@ -307,11 +307,12 @@ func (p *planner) merge(s *stream, c *bind.Merge) *stream {
 	leave := p.enter(rowID)
 	pat := c.Pattern
 	pat.Paths = nil // built above, for matched and created rows alike
+	create, onCreate, onMatch := p.createItems(c.Items, c.Fresh), p.setItems(c.OnCreate), p.setItems(c.OnMatch)
+	in.batch = batchMerge(create, onCreate, onMatch)
 	right := p.pattern(in, []*bind.Match{{Place: c.Place, Pattern: pat}}, false)
 	leave()
 	p.cid = outer
-	n := &Merge{Base: p.base(max(s.est, s.est*right.est)), Left: s.root, Right: right.root, RowID: rowID, Create: p.createItems(c.Items, c.Fresh),
-		OnCreate: p.setItems(c.OnCreate), OnMatch: p.setItems(c.OnMatch)}
+	n := &Merge{Base: p.base(max(s.est, s.est*right.est)), Left: s.root, Right: right.root, RowID: rowID, Create: create, OnCreate: onCreate, OnMatch: onMatch, Batch: in.batch}
 	n.CID = cid
 	for _, v := range c.Fresh {
 		if v.Kind != bind.PathVar {
@@ -341,7 +342,6 @@ func (p *planner) merge(s *stream, c *bind.Merge) *stream {
 		}
 		n.Locks = append(n.Locks, l)
 	}
-	n.Single = len(n.Create) == 1
 	out := s.with(n)
 	out.est = n.Est
 	out.bound = clone(s.bound)
@@ -355,6 +355,49 @@ func (p *planner) merge(s *stream, c *bind.Merge) *stream {
 		out = p.path(out, pt)
 	}
 	return out
+}
+
+// batchMerge reports whether the rows of a MERGE can be looked for together: the pattern is one vertex whose properties read none of what ON CREATE
+// and ON MATCH set, and these set no label and none of the pattern's properties. What an earlier row did then changes whether a later one
+// matches in one way only: by having made the vertex.
+func batchMerge(create []CreateItem, sets ...[]SetItem) bool {
+	if len(create) != 1 || create[0].Rel || create[0].Names != nil || create[0].Map != nil || len(create[0].Props) == 0 {
+		return false
+	}
+	keys := map[string]bool{} // that decide who matches
+	for _, pr := range create[0].Props {
+		keys[pr.Key] = true
+		if !readsOnly(pr.Val, keys) {
+			return false
+		}
+	}
+	for _, items := range sets {
+		for i := range items {
+			if it := &items[i]; it.Kind != SetProp || keys[it.Key] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// readsOnly reports whether all that an expression reads of the graph are properties with fixed keys, which it adds to keys, and whether it gives
+// the same when it is computed again.
+func readsOnly(e expr.Expr, keys map[string]bool) bool {
+	free := true
+	expr.Walk(e, func(n expr.Expr) bool {
+		switch n := n.(type) {
+		case *expr.Const, *expr.Param, *expr.Col, *expr.Unary, *expr.Binary, *expr.Chain, *expr.And, *expr.Or, *expr.Case, *expr.ListLit:
+		case *expr.Prop:
+			keys[n.Key] = true
+		case *expr.Func:
+			free = free && (n.Def.Vol == expr.Pure || n.Def.Vol == expr.Statement)
+		default:
+			free = false
+		}
+		return free
+	})
+	return free
 }
 
 // uniqueCovers reports whether a unique constraint decides a MERGE of a vertex: an index on one of its labels whose keys are all given.
@@ -524,7 +567,7 @@ func (p *planner) callSub(s *stream, c *bind.CallSub) *stream {
 		p.noBarrier, p.window = false, window{}
 	}
 	p.outer = clone(in.bound)
-	in.root = &Argument{Base: p.base(1), RowID: rowID}
+	in.root, in.batch = &Argument{Base: p.base(1), RowID: rowID}, !n.PerRow
 	right, _ := p.query(in, c.Body, rowID)
 	leave()
 	n.Right = right.root

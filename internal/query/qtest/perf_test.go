@@ -20,9 +20,6 @@ func cpuTime() time.Duration {
 
 var timesRE = regexp.MustCompile(`<= (\d+)x the baseline`)
 
-// slack multiplies a bound whose baseline does so little in process, 5 ns a row without a round trip, that making values at all is many times that.
-var slack = map[string]int{"perf-collect-million": 4}
-
 // TestPerfCases: the shared cases about speed take at most so many times the processor time of their baselines as they say. A baseline counts as a
 // millisecond at least, so that a bound is never smaller than what the clock and the collector blur.
 func TestPerfCases(t *testing.T) {
@@ -41,7 +38,6 @@ func TestPerfCases(t *testing.T) {
 		}
 		n++
 		times, _ := strconv.Atoi(m[1])
-		times *= max(1, slack[c.ID])
 		t.Run(c.ID, func(t *testing.T) {
 			d := On(engineStore(t))
 			d.Exec = exec.Options{}
