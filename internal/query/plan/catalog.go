@@ -56,6 +56,7 @@ const (
 	RuleSideways       Rule = "sideways"           // a hash join tells the other side which nodes it has
 	RulePushDown       Rule = "push-down"          // test a predicate as soon as its variables are bound; off: at the end of the MATCH
 	RuleSemiApply      Rule = "semi-apply"         // EXISTS as a semi or anti apply
+	RuleSemiJoin       Rule = "semi-join"          // EXISTS of a pattern as a hash join, where there are many rows
 	RuleDegree         Rule = "degree"             // COUNT { } of one hop from the number of relationships
 	RuleOptionalExpand Rule = "optional-expand"    // one-hop OPTIONAL MATCH without an apply
 	RuleDistinctEnds   Rule = "distinct-endpoints" // BFS over end vertices where only they count (rules C7)
@@ -69,7 +70,7 @@ const (
 )
 
 // Rules lists all rules.
-var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleDegree, RuleOptionalExpand,
+var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleSemiJoin, RuleDegree, RuleOptionalExpand,
 	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }

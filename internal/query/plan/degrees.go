@@ -20,7 +20,7 @@ func (g *graph) smallestLabel(i int) schema.LabelID {
 			}
 		}
 	}
-	if label == schema.NoLabel && g.bound.n&(1<<i) != 0 {
+	if label == schema.NoLabel {
 		label = g.p.told[g.nodes[i].v.Root]
 	}
 	return label

@@ -327,6 +327,9 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		right := slotSet{}
 		produced(x.Right, &right)
 		lneed, rneed := minus(need, right), both(need, right)
+		if x.Kind == JoinSemi || x.Kind == JoinAnti {
+			lneed, rneed = clone(need), slotSet{}
+		}
 		for _, k := range x.Keys {
 			lneed.reads(k.Left)
 			rneed.reads(k.Right)
@@ -424,6 +427,11 @@ func produced(n Node, s *slotSet) {
 		produced(&x.Apply, s)
 	case *Apply:
 		if x.Kind == Inner || x.Kind == Optional {
+			produced(x.Right, s)
+		}
+		produced(x.Left, s)
+	case *HashJoin:
+		if x.Kind == JoinInner || x.Kind == JoinLeft {
 			produced(x.Right, s)
 		}
 		produced(x.Left, s)

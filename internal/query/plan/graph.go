@@ -447,6 +447,16 @@ type state struct {
 	made float64 // rows of the step alone, before the conditions that are tested behind it
 	prev *state
 	step step
+	// hints that the way follows (the first 64)
+	hints uint64
+}
+
+// before reports whether a is the better way to what both solve: the one that follows more hints, then the cheaper one.
+func (a *state) before(b *state) bool {
+	if m, n := bits.OnesCount64(a.hints), bits.OnesCount64(b.hints); m != n {
+		return m > n
+	}
+	return a.cost < b.cost
 }
 
 func (g *graph) goal(comps []int) set {
@@ -498,7 +508,7 @@ func (g *graph) search(start *state, comps []int, outer bool) *state {
 				continue
 			}
 			if s.done.has(goal) {
-				if end == nil || s.cost < end.cost {
+				if end == nil || s.before(end) {
 					end = s
 				}
 				continue
@@ -507,7 +517,7 @@ func (g *graph) search(start *state, comps []int, outer bool) *state {
 				return g.greedy(start, goal, comps, outer)
 			}
 			for _, n := range g.moves(s, comps, outer) {
-				if old := best[n.done]; old != nil && old.cost <= n.cost {
+				if old := best[n.done]; old != nil && !n.before(old) {
 					continue
 				}
 				best[n.done] = n
@@ -533,7 +543,7 @@ func (g *graph) greedy(s *state, goal set, comps []int, outer bool) *state {
 	for !s.done.has(goal) {
 		var best *state
 		for _, n := range g.moves(s, comps, outer) {
-			if best == nil || n.cost-s.cost+n.card*costExpandRow < best.cost-s.cost+best.card*costExpandRow {
+			if best == nil || n.hints != best.hints && n.before(best) || n.hints == best.hints && n.cost+n.card*costExpandRow < best.cost+best.card*costExpandRow {
 				best = n
 			}
 		}
@@ -803,6 +813,7 @@ func (g *graph) component(c int) *state {
 // applied applies the conditions that have become decidable.
 func (g *graph) applied(s *state) *state {
 	s.made = s.card
+	g.follow(s)
 	for i := range g.preds {
 		if i >= 64 {
 			break

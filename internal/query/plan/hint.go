@@ -8,7 +8,7 @@ import (
 
 // Hints make what they ask for look cheap, so that the search takes it where it can be had; what could not be is told.
 
-// hintWeight is what the cost of a hinted way is multiplied by.
+// hintWeight is what the cost of a hinted way is multiplied by where ways to one vertex are compared.
 const hintWeight = 1e-4
 
 // hinted reports whether a hint asks for a way to find vertex i.
@@ -47,23 +47,35 @@ func (g *graph) joinHinted(nodes uint64) bool {
 	return false
 }
 
-// followed reports whether the way to a state does what a hint asks for.
-func (g *graph) followed(h *bind.Hint, st *state) bool {
-	for ; st != nil && st.prev != nil; st = st.prev {
-		switch s := &st.step; {
-		case s.kind == stepLeaf && !h.Join && g.nodes[s.i].v == h.Var && asks(h, s.leaf):
-			return true
-		case s.kind == stepRelSeek && !h.Join && g.rels[s.i].Var == h.Var && asks(h, s.leaf):
-			return true
-		case s.kind == stepRelScan && !h.Join && g.rels[s.i].Var == h.Var && len(h.Keys) == 0:
-			return true
-		case s.sub != nil && g.followed(h, s.sub):
-			return true
-		case s.kind == stepNodeJoin && h.Join:
-			for i := range g.nodes {
-				if g.nodes[i].v == h.Var && st.prev.done.n&s.sub.done.n&(1<<i) != 0 {
-					return true
-				}
+// follow notes which hints the way to a state follows.
+func (g *graph) follow(s *state) {
+	if s.prev == nil {
+		return
+	}
+	s.hints |= s.prev.hints
+	if s.step.sub != nil {
+		s.hints |= s.step.sub.hints
+	}
+	for k := range g.hints {
+		if k < 64 && g.follows(&g.hints[k], s) {
+			s.hints |= 1 << k
+		}
+	}
+}
+
+// follows reports whether the last step to a state does what a hint asks for.
+func (g *graph) follows(h *bind.Hint, st *state) bool {
+	switch s := &st.step; s.kind {
+	case stepLeaf:
+		return !h.Join && g.nodes[s.i].v == h.Var && asks(h, s.leaf)
+	case stepRelSeek:
+		return !h.Join && g.rels[s.i].Var == h.Var && asks(h, s.leaf)
+	case stepRelScan:
+		return !h.Join && g.rels[s.i].Var == h.Var && len(h.Keys) == 0
+	case stepNodeJoin:
+		for i := range g.nodes {
+			if h.Join && g.nodes[i].v == h.Var && st.prev.done.n&s.sub.done.n&(1<<i) != 0 {
+				return true
 			}
 		}
 	}
@@ -77,7 +89,7 @@ func (g *graph) hintNotices(end *state) {
 	}
 	for k := range g.hints {
 		h := &g.hints[k]
-		if g.followed(h, end) {
+		if k < 64 && end.hints&(1<<k) != 0 {
 			continue
 		}
 		switch {

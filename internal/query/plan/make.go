@@ -868,6 +868,9 @@ func semi(e expr.Expr) (*bind.Subquery, bool) {
 
 func (p *planner) semiApply(s *stream, e expr.Expr) *stream {
 	q, anti := semi(e)
+	if j := p.semiJoin(q); j != nil && j.pays(p, s.est, q) {
+		return p.semiHashJoin(s, j, anti)
+	}
 	rowID := p.slot("row", RowID)
 	r := p.right(q, rowID, true)
 	n := &Apply{Base: p.base(s.est * 0.5), Left: s.root, Right: r.root, Kind: Semi, RowID: rowID, Opens: -1, Slot: NoSlot, From: NoSlot}

@@ -270,6 +270,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		return s
 	}
 	var have slotSet
+	keys := slotSet{}
 	switch n := n.(type) {
 	case *Union:
 		for i, c := range n.Inputs {
@@ -306,7 +307,12 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 	case *CartesianProduct, *HashJoin:
 		cs := n.Children()
 		have = checkSlots(t, q, cs[0], arg)
-		have.join(checkSlots(t, q, cs[1], slotSet{}))
+		right := checkSlots(t, q, cs[1], slotSet{})
+		if h, ok := n.(*HashJoin); ok && (h.Kind == JoinSemi || h.Kind == JoinAnti) {
+			keys = right // nothing else of it is there above
+		} else {
+			have.join(right)
+		}
 	case *Foreach:
 		have = checkSlots(t, q, n.Child, arg)
 		in := clone(have)
@@ -354,7 +360,7 @@ func checkSlots(t testing.TB, q *Query, n Node, arg slotSet) slotSet {
 		r := slotSet{}
 		r.reads(*e)
 		for s := range r.all() {
-			if !have.has(s) && !defs.has(s) && q.Slots[s].Kind != HintWord {
+			if !have.has(s) && !defs.has(s) && !keys.has(s) && q.Slots[s].Kind != HintWord {
 				t.Errorf("P2: %T reads slot %d (%s) that is not there, in %s", n, s, q.Slots[s].Name, text(*e))
 			}
 		}

@@ -31,6 +31,15 @@ func TestJoins(t *testing.T) {
 		"MATCH (b:B) RETURN b.id, COUNT { (b)<--() } AS i, COUNT { (b)-->() } AS o, COUNT { (b)-[:R|S]-() } AS s, COUNT { (b)-[:NONE]-() } AS n ORDER BY b.id",
 		"MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) WITH a, x, COUNT { (x)--() } AS c WHERE COUNT { (a)<-[:R]-() } >= 1 AND c = 0 RETURN count(*), sum(COUNT { (a)-[:R]-() })",
 		"MATCH (a:A) WHERE EXISTS { (a)-[:R]->(b)<-[:S]-(:C {x: 2}) } RETURN count(*), sum(a.id)",
+		"MATCH (a:A) WHERE NOT EXISTS { (a)-[:R]->(b)<-[:S]-(:C {x: 2}) } RETURN a.id, a.x ORDER BY a.id",
+		"MATCH (a:A) WHERE (a)-[:R]->({x: 1}) AND NOT (a)-[:R]->({x: 0}) RETURN count(*), sum(a.id)",
+		"MATCH (a:A)-[:R]->(b:B) WHERE EXISTS { (b)<-[:S]-(c:C) WHERE c.x = a.x } RETURN count(*), sum(a.id), sum(b.id)",
+		"MATCH (a:A)-[:R]->(b:B) WHERE NOT EXISTS { (b)<-[:S]-(c:C) WHERE a.x = c.x AND c.id <> b.id } RETURN count(*), sum(a.id), sum(b.id)",
+		"UNWIND [0, 1, 2, null, 1.0, 'x'] AS v WITH v WHERE NOT EXISTS { (c:C) WHERE c.x = v } RETURN v",
+		"UNWIND [0, 1, 2, null, 1.0, 'x'] AS v WITH v WHERE EXISTS { (c:C)<-[:T]-(d) WHERE c.x = v AND d.x >= 0 } RETURN v",
+		"MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(x) WITH a, x WHERE NOT EXISTS { (x)<-[:S]-(y) WHERE y.x = 1 } RETURN count(*), count(x), sum(a.id)",
+		"MATCH (a:A), (b:B) WHERE a.x = b.x AND EXISTS { (a)-[:R]->(b) } AND NOT EXISTS { (a)-[:R]->(b), (a)-[:R]->(c) WHERE c.id > b.id } RETURN count(*), sum(a.id), sum(b.id)",
+		"MATCH (a:A) WHERE NOT EXISTS { (a)-[:R]->(b) WHERE NOT EXISTS { (b)<-[:S]-(:C {x: a.x}) } } RETURN count(*), sum(a.id)",
 	}
 	answers := func(batch int, opt plan.Options) (out []string) {
 		db := New(nil)
@@ -45,7 +54,7 @@ func TestJoins(t *testing.T) {
 	}
 	want := answers(1024, plan.Options{Reference: true})
 	for _, batch := range []int{1, 7, 1024} {
-		for _, off := range []plan.Rule{"", plan.RuleSideways, plan.RuleNodeJoin, plan.RuleHashJoin, plan.RuleDegree} {
+		for _, off := range []plan.Rule{"", plan.RuleSideways, plan.RuleNodeJoin, plan.RuleHashJoin, plan.RuleDegree, plan.RuleSemiJoin} {
 			for _, force := range []bool{false, true} {
 				t.Run(fmt.Sprintf("batch %d, force %v, off %q", batch, force, off), func(t *testing.T) {
 					for i, got := range answers(batch, plan.Options{Force: force, Off: map[plan.Rule]bool{off: true}}) {
