@@ -270,3 +270,17 @@ func BenchmarkChecksum(b *testing.B) {
 		p.SetChecksum(testID)
 	}
 }
+
+func TestSumDoesNotAllocate(t *testing.T) {
+	p := make(Page, Size)
+	for i := range p {
+		p[i] = byte(i * 7)
+	}
+	id := ID{Rel: 3, Block: 4}
+	if n := testing.AllocsPerRun(1000, func() { p.SetChecksum(id) }); n >= 0.1 {
+		t.Errorf("%.2f allocations a sum", n)
+	}
+	if a, b := p.Sum(id), p.Sum(ID{Rel: 3, Block: 5}); a == b || a != p.Checksum() {
+		t.Error("the sum does not tell the place of the page, or counts itself")
+	}
+}

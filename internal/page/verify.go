@@ -3,23 +3,28 @@ package page
 import (
 	"fmt"
 	"hash/crc32"
+	"sync"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Sum computes the checksum of the page as it belongs to id (P2), whatever its checksum field holds.
 func (p Page) Sum(id ID) uint32 {
-	var seed [16]byte
-	le.PutUint64(seed[0:], uint64(id.Rel))
-	le.PutUint32(seed[8:], uint32(id.Block))
-	le.PutUint32(seed[12:], uint32(id.Fork))
-	c := crc32.Update(0, castagnoli, seed[:])
-	var head [HeaderSize]byte
-	copy(head[:], p)
-	le.PutUint32(head[offChecksum:], 0)
-	c = crc32.Update(c, castagnoli, head[:])
-	return crc32.Update(c, castagnoli, p[HeaderSize:Size])
+	h := sumHeads.Get().(*sumHead)
+	defer sumHeads.Put(h)
+	le.PutUint64(h[0:], uint64(id.Rel))
+	le.PutUint32(h[8:], uint32(id.Block))
+	le.PutUint32(h[12:], uint32(id.Fork))
+	copy(h[16:], p)
+	le.PutUint32(h[16+offChecksum:], 0)
+	return crc32.Update(crc32.Update(0, castagnoli, h[:]), castagnoli, p[HeaderSize:Size])
 }
+
+// sumHead is what a page's sum begins with: where the page stands, and its header without the sum.
+type sumHead [16 + HeaderSize]byte
+
+// sumHeads: crc32 lets its argument escape, and a checkpoint sums thousands of pages.
+var sumHeads = sync.Pool{New: func() any { return new(sumHead) }}
 
 // Checksum returns the stored checksum.
 func (p Page) Checksum() uint32 { return le.Uint32(p[offChecksum:]) }
