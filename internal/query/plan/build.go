@@ -147,6 +147,7 @@ func (b *builder) leaf(s *stream, st *state) *stream {
 	c := leafChild(s.root)
 	if lf.all {
 		n = &AllNodesScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint}
+		b.missingLabel(st.step.i, lf)
 	} else {
 		n = &LabelScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint, Labels: lf.labels}
 		b.missingIndex(st.step.i, lf)
@@ -213,6 +214,39 @@ func (b *builder) missingIndex(i int, lf *leaf) {
 				"all :%s nodes are read to find `%s` by `%s`: there is no index", lf.labels[0], name, t.key)
 			return
 		}
+	}
+}
+
+// missingLabel tells of an equality that indexes would serve if a label said which of them.
+func (b *builder) missingLabel(i int, lf *leaf) {
+	g, p := b.g, b.g.p
+	if lf.rows < 1000 || !p.opt.on(RuleIndexSeek) || len(g.nodes[i].labels) > 0 {
+		return
+	}
+	for _, t := range g.tests(&state{done: b.done}, g.vertex(i)) {
+		if t.op != expr.OpEq {
+			continue
+		}
+		var labels []string
+		for _, ix := range p.indexes() {
+			if ix.Entity == schema.Vertex && ix.KeyNames[0] == t.key && len(labels) < 3 && !contains(labels, ix.LabelName) {
+				labels = append(labels, ix.LabelName)
+			}
+		}
+		v := g.nodes[i].v
+		name, hint := v.Name, "Give the node a label that has an index on "+ident(t.key)+"."
+		if v.Anon {
+			name = "n"
+		}
+		for k, l := range labels {
+			labels[k] = ":" + ident(l)
+		}
+		if len(labels) > 0 {
+			hint = "Give the node a label: indexes on " + ident(t.key) + " have " + strings.Join(labels, ", ") + "."
+		}
+		pos, end := g.preds[t.pred].e.Span()
+		p.notice("MissingIndex", hint, pos, end, "all nodes are read to find `%s` by `%s`: without a label no index serves", name, t.key)
+		return
 	}
 }
 
