@@ -366,6 +366,60 @@ func TestConcurrentCreateInsideMerge(t *testing.T) { // A9, B14
 	tx.Rollback()
 }
 
+// TestConcurrentCreateInsideLongMerge: the same for the second vertex of a pattern: what MERGE had made before it is taken back, and it looks again.
+func TestConcurrentCreateInsideLongMerge(t *testing.T) { // A9, B14
+	a := newArena(t)
+	c := sched.Install(t)
+	a.exec("CREATE CONSTRAINT FOR (n:Second) REQUIRE n.k IS UNIQUE", nil)
+	const text = "MERGE (a:First {k: $k})-[r:R {w: 1}]->(b:Second:More {k: $k}) ON CREATE SET a.by = 'merge' ON MATCH SET b.seen = true RETURN a.by AS by"
+	// merge runs MERGE until its entry of the second vertex, then what slips in, and then the rest.
+	merge := func(tx *hedgerow.Tx, p hedgerow.Params, slip string) (r hedgerow.Result, err error) {
+		first := c.Stop("local.unique.make")
+		wait, _ := later(func() (err error) {
+			r, err = tx.Exec(a.ctx, text, p)
+			return err
+		})
+		first.Wait()
+		second := c.Stop("local.unique.make")
+		first.Release()
+		second.Wait()
+		a.exec(slip, p)
+		second.Release()
+		err = wait()
+		return r, err
+	}
+	for k := range 3 {
+		p := hedgerow.Params{"k": k}
+		tx := a.begin(hedgerow.ReadCommitted)
+		a.in(tx, "CREATE (:Own {k: $k})", p)
+		r, err := merge(tx, p, "CREATE (:First {k: $k, by: 'create'})-[:R {w: 1}]->(:Second:More {k: $k})")
+		a.must(err)
+		if r.NodesCreated != 0 || r.NodesDeleted != 0 || r.RelationshipsCreated != 0 || r.LabelsAdded != 0 || r.PropertiesSet != 1 {
+			t.Errorf("%+v", r)
+		}
+		if n := a.int(tx, "MATCH (n) RETURN count(n)", nil); n != int64(3*k+3) {
+			t.Errorf("%d nodes by the counters, in the transaction", n)
+		}
+		a.must(tx.Commit(a.ctx))
+		if n := a.int(a, "MATCH (a:First {k: $k, by: 'create'})-[r:R]->(b:Second {k: $k, seen: true}) RETURN count(*)", p); n != 1 {
+			t.Errorf("%d patterns", n)
+		}
+		for text, want := range map[string]int{"MATCH (n) RETURN count(n)": 3*k + 3, "MATCH (n:First) RETURN count(n)": k + 1, "MATCH (n:Second) RETURN count(n)": k + 1, "MATCH ()-[r:R]->() RETURN count(r)": k + 1} {
+			if n := a.int(a, text, nil); n != int64(want) {
+				t.Errorf("%s: %d, want %d", text, n, want)
+			}
+		}
+	}
+	// The second vertex alone is no match: to make the pattern needs one more of it, which the constraint forbids.
+	tx := a.begin(hedgerow.ReadCommitted)
+	_, err := merge(tx, hedgerow.Params{"k": 9}, "CREATE (:Second {k: $k})")
+	a.wants(err, "23505")
+	tx.Rollback()
+	if n := a.int(a, "MATCH (n {k: 9}) RETURN count(n)", nil); n != 1 {
+		t.Errorf("%d nodes after a MERGE that failed", n)
+	}
+}
+
 func TestConcurrentEdgesAndDeletes(t *testing.T) { // B3
 	a := newArena(t)
 	a.exec("CREATE CONSTRAINT FOR (n:V) REQUIRE n.i IS UNIQUE", nil)

@@ -399,4 +399,13 @@ type Racer interface {
 	AwaitUnique(ctx context.Context, labels []schema.LabelID, row *PropRow) (bool, error)
 	// CreateUnique is CreateNodes for one vertex, unless a unique constraint stands in the way: then nothing is left of it, and made is false.
 	CreateUnique(ctx context.Context, cid uint32, labels []schema.LabelID, row *PropRow, out *Hits) (made bool, err error)
+	// TakeBack deletes what the command has made, the last first, as if it had never been: the counters are those from before.
+	TakeBack(ctx context.Context, cid uint32, made []Made, before Counters) error
+}
+
+// Made is an entity that a command has made.
+type Made struct {
+	Entity schema.Entity
+	ID     uint64
+	Hint   Hint
 }

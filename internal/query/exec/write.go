@@ -173,9 +173,9 @@ type creator struct {
 	buf   vec.Column
 	ends  [2][]uint64
 
-	racer  store.Racer // of MERGE, as long as it may look again
-	ask    bool        // nothing of the row was made yet
-	beaten bool        // somebody else was faster
+	racer  store.Racer  // of MERGE, as long as it may look again
+	beaten bool         // somebody else was faster
+	made   []store.Made // by the row at hand, as long as there is a racer
 }
 
 type createItem struct {
@@ -253,18 +253,37 @@ func (w *creator) names(it *createItem) error {
 
 // run makes the entities for every row of r, a dense batch, and puts their columns into it.
 func (w *creator) run(r *rows, cid uint32) error {
-	w.beaten = false
+	w.beaten, w.made = false, w.made[:0]
+	var before store.Counters
+	if w.racer != nil {
+		before = *w.c.x.stmt.Counters()
+	}
 	for i := range w.items {
 		it := &w.items[i]
-		w.ask = i == 0 && w.racer != nil
 		if err := w.item(r, it, cid); err != nil {
 			return at(err, it.Pos, it.EndPos)
 		}
 		if w.beaten {
-			return nil
+			return at(w.takeBack(r, i, cid, before), it.Pos, it.EndPos)
 		}
 	}
 	return nil
+}
+
+// takeBack undoes the first items, which were made before somebody else was faster with the next one.
+func (w *creator) takeBack(r *rows, items int, cid uint32, before store.Counters) error {
+	for i := range items {
+		if it := &w.items[i]; it.Slot != plan.NoSlot {
+			r.b.Cols[it.Slot] = nil
+			if it.Hint != plan.NoSlot {
+				r.b.Cols[it.Hint] = nil
+			}
+		}
+	}
+	if len(w.made) == 0 {
+		return nil
+	}
+	return w.racer.TakeBack(w.c.x.ctx, cid, w.made, before)
 }
 
 func (w *creator) item(r *rows, it *createItem, cid uint32) error {
@@ -346,7 +365,7 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 	} else {
 		list := w.props.list()
 		err := w.runs(it, names, n, func(from, to int, labels []schema.LabelID) error {
-			if w.ask {
+			if w.racer != nil {
 				var err error
 				if w.beaten, err = w.racer.AwaitUnique(x.ctx, labels, &list[0]); w.beaten || err != nil {
 					return err
@@ -359,6 +378,15 @@ func (w *creator) item(r *rows, it *createItem, cid uint32) error {
 		})
 		if err != nil || w.beaten {
 			return err
+		}
+	}
+	if w.racer != nil {
+		e := schema.Vertex
+		if it.Rel {
+			e = schema.Edge
+		}
+		for i, id := range w.hits.ID {
+			w.made = append(w.made, store.Made{Entity: e, ID: id, Hint: w.hits.Hint[i]})
 		}
 	}
 	if it.Slot != plan.NoSlot {

@@ -182,12 +182,10 @@ func (g *graphView) ByID(ctx context.Context, v store.View, e schema.Entity, ids
 // found notes a row that a probe with a fresh snapshot found: if the statement's snapshot does not see this version, the row enters
 // the refresh set and every later read sees it as the probe did (rules A9).
 func (g *graphView) found(ctx context.Context, v store.View, l *catalog.Label, id uint64, root page.TID) error {
-	s := g.s
-	snap := snapOf(v)
-	if snap != s.fresh || snap.CSN() <= s.snap.CSN() || s.tx.t.Isolation() != txn.ReadCommitted {
+	if !g.newer(v) {
 		return nil
 	}
-	o := g.r.at(l)
+	s, snap, o := g.s, snapOf(v), g.r.at(l)
 	_, r, ok, err := o.g.Get(ctx, s.snap, v.CID, root, id, heap.ByHint)
 	if err != nil {
 		return err
@@ -197,6 +195,35 @@ func (g *graphView) found(ctx context.Context, v store.View, l *catalog.Label, i
 		return nil
 	}
 	return nil
+}
+
+// newer reports whether the view is a probe's, at a snapshot later than the statement's own.
+func (g *graphView) newer(v store.View) bool {
+	s, snap := g.s, snapOf(v)
+	return snap == s.fresh && snap.CSN() > s.snap.CSN() && s.tx.t.Isolation() == txn.ReadCommitted
+}
+
+// foundEnd is found for the vertex that a relationship leads to: nothing of it was read yet.
+func (g *graphView) foundEnd(ctx context.Context, v store.View, id uint64) error {
+	if !g.newer(v) {
+		return nil
+	}
+	l, err := g.labelOf(ctx, schema.Vertex, id)
+	if l == nil || err != nil {
+		return err
+	}
+	_, root, ok, err := g.probe(ctx, v, l, id, heap.ByIndex)
+	if !ok || err != nil {
+		return err
+	}
+	return g.found(ctx, v, l, id, root)
+}
+
+func (g *graphView) foundEnds(ctx context.Context, v store.View, start, end uint64) error {
+	if err := g.foundEnd(ctx, v, start); err != nil || start == end {
+		return err
+	}
+	return g.foundEnd(ctx, v, end)
 }
 
 func (g *graphView) Fetch(ctx context.Context, v store.View, e schema.Entity, ids []uint64, hints []store.Hint, keys []schema.KeyID, out []*vec.Column) error {
@@ -313,6 +340,9 @@ func (g *graphView) Ends(ctx context.Context, v store.View, rels []uint64, hints
 		}
 		g.s.counters.RowsRead++
 		start[i], end[i] = rowEnds(row)
+		if err := g.foundEnds(ctx, v, start[i], end[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -510,6 +540,9 @@ func (x *expand) edge(ctx context.Context) (rel, other uint64, hint store.Hint, 
 		}
 		g.s.counters.EdgesRead++
 		if err := g.found(ctx, x.v, l, id, root); err != nil {
+			return 0, 0, 0, false, false, err
+		}
+		if err := g.foundEnd(ctx, x.v, far); err != nil {
 			return 0, 0, 0, false, false, err
 		}
 		return id, far, store.Hint(root), in, true, nil

@@ -191,6 +191,9 @@ func (c *relScan) Next(ctx context.Context, max int, out *store.Rels) error {
 			if err := c.g.foundIn(ctx, c.v, c.types[0], id, c.b.TID[i]); err != nil {
 				return err
 			}
+			if err := c.g.foundEnds(ctx, c.v, start, end); err != nil {
+				return err
+			}
 			out.ID, out.Start, out.End = append(out.ID, id), append(out.Start, start), append(out.End, end)
 			out.Hint = append(out.Hint, store.Hint(c.b.TID[i]))
 		}

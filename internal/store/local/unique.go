@@ -177,6 +177,24 @@ func (g *graphView) CreateUnique(ctx context.Context, cid uint32, labels []schem
 	return false, nil
 }
 
+// TakeBack makes graphView a store.Racer.
+func (g *graphView) TakeBack(ctx context.Context, cid uint32, made []store.Made, before store.Counters) error {
+	for i := len(made) - 1; i >= 0; i-- {
+		m := &made[i]
+		ok, err := g.remove(ctx, g.s.snap, cid, m.Entity, m.ID, &m.Hint)
+		if err == nil && !ok {
+			err = dberr.New(dberr.Internal, "an entity that was just made is not there")
+		}
+		if err != nil {
+			return g.s.tx.failed(err)
+		}
+	}
+	c := &g.s.counters
+	c.NodesCreated, c.NodesDeleted, c.RelsCreated, c.RelsDeleted = before.NodesCreated, before.NodesDeleted, before.RelsCreated, before.RelsDeleted
+	c.LabelsAdded, c.PropsSet = before.LabelsAdded, before.PropsSet
+	return nil
+}
+
 // duplicate is the error for a second row with the key of a unique index.
 func (g *graphView) duplicate(ctx context.Context, ix *catalog.Index, row []byte) error {
 	name := ix.Constraint
