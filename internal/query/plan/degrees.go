@@ -389,6 +389,19 @@ func (g *graph) searchCost(r *grel) float64 {
 	return 1000 + costEdge*8*min(2*math.Sqrt(n)*max(1, sane(g.p.meanDegree(schema.NoLabel, r.Types, r.Dir), 1)), 2*g.all(r)+1)
 }
 
+// pathLength is the mean length of the shortest paths from one vertex to n others: log n / log d, and n/2 where each vertex leads to one other.
+func (g *graph) pathLength(r *grel, n float64) float64 {
+	d := sane(g.p.meanDegree(schema.NoLabel, r.Types, r.Dir), 1)
+	l := n / 2
+	if d > 1 {
+		l = min(l, math.Log(n+1)/math.Log(d))
+	}
+	if most := r.Max; most >= 0 {
+		l = min(l, float64(most))
+	}
+	return max(l, 1)
+}
+
 // roundDegree is the mean number of ways through one round of a quantified path pattern.
 func (g *graph) roundDegree(r *grel, back bool) float64 {
 	d := 1.0

@@ -634,6 +634,7 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 			switch {
 			case !touched && (lf.seek || g.inline(s, fresh, outer)):
 			case touched && lf.seek && lf.rows <= 16:
+			case touched && !lf.seek && g.endsSearch(s, i):
 			default:
 				continue
 			}
@@ -859,6 +860,21 @@ func (g *graph) isHint(slot int) bool {
 	return false
 }
 
+// endsSearch reports whether vertex i is the end of a path search whose other end is found: to look for the ends first, even by a scan, can be
+// cheaper than to search the way to every vertex there is.
+func (g *graph) endsSearch(s *state, i int) bool {
+	for k := range g.rels {
+		r := &g.rels[k]
+		if r.Sel == nil || s.done.r&(1<<k) != 0 || r.l == r.r {
+			continue
+		}
+		if r.l == i && s.done.n&(1<<r.r) != 0 || r.r == i && s.done.n&(1<<r.l) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // relMoves lists the ways to solve a relationship at a state.
 func (g *graph) relMoves(s *state, i int) []*state {
 	r := &g.rels[i]
@@ -880,7 +896,7 @@ func (g *graph) relMoves(s *state, i int) []*state {
 		for _, back := range []bool{false, true} {
 			if back && rb || !back && lb {
 				n := g.targets(r, back)
-				cost := g.searchCost(r) + 2*g.all(r)*costEdge
+				cost := g.searchCost(r) + 2*g.all(r)*costEdge + n*(costExpandRow+g.pathLength(r, n)*costEdge) // each end gets its path
 				if r.Sel.Count != nil || len(r.Sel.Pattern.Preds) > 0 {
 					cost += n * g.all(r) * costEdge // for paths longer than the shortest each end is looked at apart
 				}
