@@ -212,11 +212,7 @@ func (c *comp) function(e *Func) (evalFn, error) {
 	if d.kernel == nil {
 		return nil, dberr.New(dberr.Internal, "function %s has no kernel", d.Name)
 	}
-	return func(f *frame, b *Batch, sel []uint16, out *vec.Column) (*vec.Column, error) {
-		cols, err := evalAll(f, b, sel, kids, state)
-		if err != nil {
-			return nil, err
-		}
+	rows := func(f *frame, cols []*vec.Column, n int, out *vec.Column) error {
 		args := f.args[argAt]
 		if args == nil {
 			args = make([]value.Value, len(cols))
@@ -224,7 +220,7 @@ func (c *comp) function(e *Func) (evalFn, error) {
 		}
 		out.Reset()
 	rows:
-		for i := range count(b, sel) {
+		for i := range n {
 			for k, col := range cols {
 				if col.Kinds[i] == value.Null && !d.NullIn {
 					out.AppendNull()
@@ -235,13 +231,55 @@ func (c *comp) function(e *Func) (evalFn, error) {
 			}
 			v, err := d.kernel(&f.c, args)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			f.c.room(len(v.Raw()) + len(out.Arena))
 			out.Append(v)
 		}
-		return out, nil
+		return nil
+	}
+	if d.Vol == Pure && sameForAll(e.Args) { // computed once for a batch, whose rows share the value
+		one, all := c.col(), c.col()
+		return func(f *frame, b *Batch, sel []uint16, _ *vec.Column) (*vec.Column, error) {
+			cols, err := evalAll(f, b, sel, kids, state)
+			if err != nil {
+				return nil, err
+			}
+			n := count(b, sel)
+			if err := rows(f, cols, min(n, 1), &f.cols[one]); err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				f.cols[all].Repeat(&f.cols[one], 0, n)
+			} else {
+				f.cols[all].Reset()
+			}
+			return &f.cols[all], nil
+		}, nil
+	}
+	return func(f *frame, b *Batch, sel []uint16, out *vec.Column) (*vec.Column, error) {
+		cols, err := evalAll(f, b, sel, kids, state)
+		if err != nil {
+			return nil, err
+		}
+		return out, rows(f, cols, count(b, sel), out)
 	}, nil
+}
+
+// sameForAll reports whether expressions have one value for all rows of a statement.
+func sameForAll(es []Expr) bool {
+	for _, e := range es {
+		switch e := e.(type) {
+		case *Const, *Param:
+		case *Func:
+			if e.Def.lazy || e.Def.Aggregate || e.Def.Vol != Pure || !sameForAll(e.Args) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // argError is a TypeError about an argument's value, as conversions raise it.

@@ -569,3 +569,31 @@ func BenchmarkCompile(b *testing.B) {
 		}
 	}
 }
+
+// A function of constants is computed once for a batch: the rows share its value.
+func TestFunctionOfConstants(t *testing.T) {
+	calls := 0
+	d := &Def{Name: "counted", Sigs: sigs(sig(TInt, TInt)), kernel: func(c *call, a []value.Value) (value.Value, error) {
+		calls++
+		return value.NewInt(a[0].Int() * 2), nil
+	}}
+	for _, c := range []struct {
+		arg  Expr
+		want int
+	}{{k("21"), 1}, {col(0), 1000}, {&Func{Def: d, Args: []Expr{k("21")}}, 2}} {
+		p, err := Compile(&Func{Def: d, Args: []Expr{c.arg}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // also with a frame that was used before
+			calls = 0
+			var out vec.Column
+			if err := p.Eval(testEnv(), numbers(1000), nil, &out); err != nil {
+				t.Fatal(err)
+			}
+			if calls != c.want || out.Len() != 1000 || out.Value(0).Kind() != value.Int || c.want == 1 && out.Value(999).Int() != 42 {
+				t.Errorf("%d calls, want %d; %d values", calls, c.want, out.Len())
+			}
+		}
+	}
+}
