@@ -165,42 +165,61 @@ func (s *Shell) Loop(ctx context.Context) error {
 	rl.Prompt.Primary(s.prompt)
 	rl.Prompt.Secondary(func() string { return strings.Repeat(" ", max(0, len(s.prompt())-3)) + "-> " })
 	rl.Config.Set("multiline-column", true) // without it the secondary prompt is not shown
+	// Asking the terminal where its cursor is drops the keys that come in beside the answer, as those of a paste do. The prompt begins a line,
+	// so that its width says the same.
+	rl.Config.Set("cursor-position-probe", false)
 	rl.AcceptMultiline = func(line []rune) bool { return complete(string(line), s.o.Lang) }
 	rl.Completer = s.complete
 	if s.o.History != "" {
 		os.MkdirAll(filepath.Dir(s.o.History), 0o700)
 		rl.History.AddFromFile("hedgerow", s.o.History)
 	}
+	// Ctrl-C is a key while a line is typed, and a signal from its end until the next: it stops what that line asked for, never the shell.
+	keep := make(chan os.Signal, 1)
+	signal.Notify(keep, os.Interrupt)
+	defer signal.Stop(keep)
 	for !s.quit {
-		line, err := rl.Readline()
-		switch {
-		case errors.Is(err, io.EOF):
+		if err := s.one(ctx, rl); err == io.EOF {
 			fmt.Fprintln(s.o.Out)
 			return nil
-		case errors.Is(err, readline.ErrInterrupt):
-			continue
-		case err != nil:
+		} else if err != nil {
 			return err
 		}
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		s.failed = false
-		if leaves(line) {
-			return nil
-		}
-		if isCommand(line) || bare(line) != "" {
-			s.command(ctx, cmp.Or(bare(line), line))
-			continue
-		}
-		parts, err := s.b.Split(line, s.o.Lang)
-		if err != nil {
-			s.report(err)
-			continue
-		}
-		for _, p := range parts {
-			s.run(ctx, p)
-		}
+	}
+	return nil
+}
+
+// one reads what is typed next and runs it. The end of the input is io.EOF.
+func (s *Shell) one(ctx context.Context, rl *readline.Shell) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	line, err := rl.Readline()
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	case errors.Is(err, readline.ErrInterrupt):
+		return nil
+	case err != nil:
+		return err
+	}
+	if line = strings.TrimSpace(line); line == "" {
+		return nil
+	}
+	s.failed = false
+	switch {
+	case leaves(line):
+		s.quit = true
+		return nil
+	case isCommand(line) || bare(line) != "":
+		s.command(ctx, cmp.Or(bare(line), line))
+		return nil
+	}
+	parts, err := s.b.Split(line, s.o.Lang)
+	if err != nil {
+		s.report(err)
+	}
+	for _, p := range parts {
+		s.run(ctx, p)
 	}
 	return nil
 }
