@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/page"
@@ -111,8 +112,10 @@ type Label struct {
 
 	Heap    *heap.Table
 	ByID    *btree.Tree
-	Out, In *btree.Tree // of an edge label
-	Seq     *Sequence   // entries of graphids
+	Out, In *btree.Tree    // of an edge label
+	OutRuns adjacency.Runs // which runs of vertices have entries in Out
+	InRuns  adjacency.Runs // and in In
+	Seq     *Sequence      // entries of graphids
 	seqID   SeqID
 
 	heapFile, idFile, outFile, inFile page.RelFile

@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"internal/buffer", "internal/wal"},
 	{"internal/recovery"},
 	{"internal/txn"},
-	{"internal/access/heap", "internal/access/btree", "internal/access"},
+	{"internal/access/heap", "internal/access/btree", "internal/access/adjacency", "internal/access"},
 	{"internal/catalog"},
 	{"internal/check"},
 	{"internal/store", "internal/store/memstore", "internal/store/local"},

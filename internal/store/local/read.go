@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/page"
+	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
@@ -390,7 +392,9 @@ type expand struct {
 	types    []*catalog.Label
 	curs     []btree.Cursor // one for each type and direction, so that neighbours in a batch share leaves
 	row      int
-	step     int // which cursor of the row
+	live     []int32 // the cursors that may find something for vertices of the run, in order
+	run      uint64
+	step     int // which of live the row is at
 	started  bool
 	closed   bool
 	n, at    int // entries of the leaf that the cursor stands on
@@ -464,8 +468,73 @@ func (g *graphView) expand(ctx context.Context, v store.View, src, dst []uint64,
 			t = l.In
 		}
 		x.curs[i].Init(t, btree.Options{Probe: true})
+		if len(ls) > 1 {
+			if err := g.readRuns(ctx, l, in); err != nil {
+				x.Close()
+				return nil, err
+			}
+		}
 	}
+	x.run, x.live = noRun, x.live[:0]
 	return x, nil
+}
+
+// noRun is no run's number.
+const noRun = ^uint64(0)
+
+// runsOf returns which runs of vertices have entries in one of the covering indexes of a type.
+func runsOf(l *catalog.Label, in bool) (*adjacency.Runs, *btree.Tree) {
+	if in {
+		return &l.InRuns, l.In
+	}
+	return &l.OutRuns, l.Out
+}
+
+// readRuns reads once which runs of vertices have relationships of the type at all: a probe a run.
+func (g *graphView) readRuns(ctx context.Context, l *catalog.Label, in bool) error {
+	runs, tree := runsOf(l, in)
+	if runs.Known() {
+		return nil
+	}
+	var c btree.Cursor
+	c.Init(tree, btree.Options{})
+	defer c.Close()
+	key := make([]byte, 0, 8)
+	return runs.Build(func(from uint64) (uint64, bool, error) {
+		sched.Point("local.runs.read")
+		if err := ctx.Err(); err != nil {
+			return 0, false, dberr.As(err)
+		}
+		g.s.counters.IndexProbes++
+		key = appendID(key[:0], adjacency.FirstOf(from))
+		c.Seek(btree.Range{Lower: key})
+		if ok, err := c.Next(ctx); !ok || err != nil {
+			return 0, false, err
+		}
+		if len(c.Key()) != adjKeyLen {
+			return 0, false, malformed(c.Key())
+		}
+		near, _, _ := adjKey(c.Key())
+		return adjacency.RunOf(near), true, nil
+	})
+}
+
+func malformed(key []byte) error {
+	return dberr.New(dberr.DataCorrupted, "an adjacency key of %d bytes is malformed", len(key))
+}
+
+// choose finds the cursors that may find something for a vertex.
+func (x *expand) choose(vertex uint64) {
+	run := adjacency.RunOf(vertex)
+	if run == x.run {
+		return
+	}
+	x.run, x.live = run, x.live[:0]
+	for i := range x.curs {
+		if runs, _ := runsOf(x.side(i)); runs.May(run) {
+			x.live = append(x.live, int32(i))
+		}
+	}
 }
 
 // side tells which type and direction step i is about: all outgoing ones before the incoming ones.
@@ -479,13 +548,15 @@ func (x *expand) side(i int) (l *catalog.Label, in bool) {
 // next goes to the next entry of the index that may be an edge of the row.
 func (x *expand) next(ctx context.Context) (c *btree.Cursor, more bool, err error) {
 	for x.row < len(x.src) {
-		for x.step < len(x.curs) {
-			c := &x.curs[x.step]
+		id := x.src[x.row]
+		if id == 0 || x.into && x.dst[x.row] == 0 {
+			x.row++
+			continue
+		}
+		x.choose(id)
+		for x.step < len(x.live) {
+			c := &x.curs[x.live[x.step]]
 			if !x.started {
-				id := x.src[x.row]
-				if id == 0 || x.into && x.dst[x.row] == 0 {
-					break
-				}
 				x.key = appendID(x.key[:0], id)
 				if x.into {
 					x.key = appendID(x.key, x.dst[x.row])
@@ -523,10 +594,10 @@ func (x *expand) edge(ctx context.Context) (rel, other uint64, hint store.Hint, 
 		}
 		key, ptr := c.At(x.at - 1)
 		if len(key) != adjKeyLen {
-			return 0, 0, 0, false, false, dberr.New(dberr.DataCorrupted, "an adjacency key of %d bytes is malformed", len(key))
+			return 0, 0, 0, false, false, malformed(key)
 		}
 		near, far, id := adjKey(key)
-		l, in := x.side(x.step)
+		l, in := x.side(int(x.live[x.step]))
 		if in && x.dir == store.Both && near == far {
 			continue // a loop was found among the outgoing ones
 		}

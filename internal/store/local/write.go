@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
@@ -355,7 +356,13 @@ func (g *graphView) enterFixed(ctx context.Context, l *catalog.Label, e schema.E
 		return err
 	}
 	w.key = appendAdj(w.key[:0], end, start, id)
-	return l.In.Insert(ctx, &t.crit, w.key, ptr)
+	if err := l.In.Insert(ctx, &t.crit, w.key, ptr); err != nil {
+		return err
+	}
+	sched.Point("local.runs.add.before")
+	l.OutRuns.Add(adjacency.RunOf(start)) // after the entries are there (J1)
+	l.InRuns.Add(adjacency.RunOf(end))
+	return nil
 }
 
 // enterProps adds a version to a property index if it has all of its keys.
