@@ -300,6 +300,8 @@ type Reader interface {
 	Expand(ctx context.Context, v View, src []uint64, dir Direction, types []schema.LabelID) (EdgeCursor, error)
 	// ExpandInto finds the relationships between src[i] and dst[i].
 	ExpandInto(ctx context.Context, v View, src, dst []uint64, dir Direction, types []schema.LabelID) (EdgeCursor, error)
+	// Neighbours is Expand that lends: where neighbourhoods are kept in memory nothing is copied. Hints are not always known.
+	Neighbours(ctx context.Context, v View, src []uint64, dir Direction, types []schema.LabelID) (RunCursor, error)
 	// Degree counts what Expand would find.
 	Degree(ctx context.Context, v View, src []uint64, dir Direction, types []schema.LabelID, out []int64) error
 

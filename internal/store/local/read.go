@@ -656,6 +656,58 @@ func (x *expand) Close() {
 	x.g.spare.expand = x
 }
 
+// runCursor lends an expand's relationships. It may be closed more than once.
+type runCursor struct{ x *expand }
+
+func (g *graphView) Neighbours(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.RunCursor, error) {
+	x, err := g.expand(ctx, v, src, nil, dir, types)
+	if err != nil {
+		return nil, err
+	}
+	return &runCursor{x}, nil
+}
+
+// Next is store.RunCursor's.
+func (c *runCursor) Next(ctx context.Context, max int, out *store.Runs) error {
+	out.Reset()
+	if c.x == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return dberr.As(err)
+	}
+	defer c.x.g.r.done()
+	for n := 0; n < max; n++ {
+		rel, other, hint, in, ok, err := c.x.edge(ctx)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		out.Add(uint16(c.x.row), in, rel, other, hint)
+	}
+	out.Done()
+	return nil
+}
+
+// Seek is store.RunCursor's.
+func (c *runCursor) Seek(src []uint64) {
+	if c.x != nil {
+		c.x.src = append(c.x.src[:0], src...)
+		c.x.row, c.x.step, c.x.n, c.x.at, c.x.started = 0, 0, 0, 0, false
+		c.x.run, c.x.live = noRun, c.x.live[:0]
+	}
+}
+
+// Close ends the walk.
+func (c *runCursor) Close() {
+	if c.x != nil {
+		c.x.Close()
+		c.x = nil
+	}
+}
+
 func (g *graphView) Degree(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID, out []int64) error {
 	x, err := g.expand(ctx, v, src, nil, dir, types)
 	if err != nil {

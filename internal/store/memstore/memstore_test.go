@@ -246,3 +246,41 @@ func TestIndexAndUnique(t *testing.T) {
 		t.Fatalf("duplicate: %v", err)
 	}
 }
+
+// Neighbours lends what Expand copies.
+func TestNeighbours(t *testing.T) {
+	c := begin(t, open(t), store.ReadCommitted)
+	a, b := c.node(1, 1), c.node(1, 2)
+	typ, err := c.g.EnsureLabel(ctx, "R", schema.Edge)
+	c.must(err)
+	var out store.Hits
+	c.must(c.g.CreateRels(ctx, 1, typ, []uint64{a, a, b, b}, []uint64{b, a, a, b}, make([]store.PropRow, 4), &out))
+	v, src := c.st.View(2), []uint64{a, 0, b}
+	for _, dir := range []store.Direction{store.Out, store.In, store.Both} {
+		cur, err := c.g.Expand(ctx, v, src, dir, nil)
+		c.must(err)
+		var e store.Edges
+		c.must(cur.Next(ctx, 100, &e))
+		lend, err := c.g.Neighbours(ctx, v, nil, dir, nil)
+		c.must(err)
+		lend.Seek(src)
+		var got store.Edges
+		for {
+			var r store.Runs
+			c.must(lend.Next(ctx, 2, &r))
+			if len(r.Run) == 0 {
+				break
+			}
+			for i := range r.Run {
+				for k := range r.Run[i].Len() {
+					got.Row, got.In = append(got.Row, r.Run[i].Row), append(got.In, r.Run[i].In)
+					got.Rel, got.Other = append(got.Rel, r.Run[i].RelID(k)), append(got.Other, r.Run[i].OtherID(k))
+				}
+			}
+		}
+		lend.Close()
+		if !slices.Equal(got.Rel, e.Rel) || !slices.Equal(got.Other, e.Other) || !slices.Equal(got.Row, e.Row) || !slices.Equal(got.In, e.In) {
+			t.Errorf("direction %d: lent %v, found %v", dir, got, e)
+		}
+	}
+}

@@ -278,6 +278,35 @@ func (c *expand) Next(_ context.Context, max int, out *store.Edges) error {
 
 func (c *expand) Close() {}
 
+// runs lends what expand finds.
+type runs struct {
+	x    *expand
+	page store.Edges
+}
+
+func (h *handle) Neighbours(_ context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.RunCursor, error) {
+	return &runs{x: &expand{h: h, v: v, src: slices.Clone(src), dir: dir, types: slices.Clone(types), in: dir == store.In}}, nil
+}
+
+func (c *runs) Next(ctx context.Context, max int, out *store.Runs) error {
+	out.Reset()
+	if err := c.x.Next(ctx, max, &c.page); err != nil {
+		return err
+	}
+	for i, rel := range c.page.Rel {
+		out.Add(c.page.Row[i], c.page.In[i], rel, c.page.Other[i], c.page.Hint[i])
+	}
+	out.Done()
+	return nil
+}
+
+func (c *runs) Seek(src []uint64) {
+	c.x.src = append(c.x.src[:0], src...)
+	c.x.row, c.x.pos, c.x.in = 0, 0, c.x.dir == store.In
+}
+
+func (c *runs) Close() {}
+
 func (h *handle) Degree(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID, out []int64) error {
 	cur, err := h.Expand(ctx, v, src, dir, types)
 	if err != nil {
