@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string) int {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(demoCommand(), serveCommand(), shellCommand(), loadCommand(), checkCommand(), versionCommand())
+	root.AddCommand(demoCommand(), serveCommand(), shellCommand(), loadCommand(), benchCommand(), checkCommand(), versionCommand())
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

@@ -37,7 +37,7 @@ var layers = [][]string{
 	{"internal/session"},
 	{"internal/server/pgwire", "internal/server/bolt/packstream", "internal/server/bolt", "internal/server/web", "internal/server"},
 	{"."},
-	{"sqldriver", "internal/load", "internal/social", "internal/shell"},
+	{"sqldriver", "internal/load", "internal/social", "internal/bench", "internal/shell"},
 	{"cmd/hedgerow"},
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -91,10 +92,12 @@ func (w *writer) close() error {
 func id(i int) string { return strconv.Itoa(i + 1) }
 
 type generator struct {
-	dir string
-	rnd *rand.Rand
-	net *Network
-	err error
+	Options
+	dir  string
+	rnd  *rand.Rand
+	more *rand.Rand // of what only a benchmark has, so that the rest is the same with and without
+	net  *Network
+	err  error
 }
 
 func (g *generator) file(nodes bool, name, file, header string, fill func(w *writer)) {
@@ -112,6 +115,9 @@ func (g *generator) file(nodes bool, name, file, header string, fill func(w *wri
 		return
 	}
 	g.net.Rows += w.n
+	if g.Progress != nil {
+		g.Progress(file, w.n)
+	}
 	if nodes {
 		g.net.Nodes = append(g.net.Nodes, name+"="+path)
 	} else {
@@ -131,14 +137,34 @@ const ada = 0
 
 const span = 1000 * 24 * 3600 // seconds that the network has existed
 
+// Options of a network.
+type Options struct {
+	Persons int
+	Seed    uint64
+	// Benchmark makes the network that databases are measured with: a tag for every person, more properties of persons and messages, tags, places and likes of
+	// posts, and only values that every database and SQL have. Moments are milliseconds since 1970, days of birth and languages are strings.
+	Benchmark bool
+	Progress  func(file string, rows int) // told of every file when it is written; may be nil
+}
+
 // Generate writes a network of so many persons into a directory.
 func Generate(dir string, persons int, seed uint64) (*Network, error) {
+	return Write(dir, Options{Persons: persons, Seed: seed})
+}
+
+// Write writes a network into a directory.
+func Write(dir string, o Options) (*Network, error) {
+	persons := o.Persons
 	if persons < 10 {
 		return nil, fmt.Errorf("a network needs at least 10 persons, not %d", persons)
 	}
-	g := &generator{dir: dir, rnd: rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)), net: &Network{Persons: persons, Columns: map[string]string{}}}
+	g := &generator{Options: o, dir: dir, rnd: rand.New(rand.NewPCG(o.Seed, 0x9E3779B97F4A7C15)), more: rand.New(rand.NewPCG(o.Seed, 0xD1B54A32D192ED03)),
+		net: &Network{Persons: persons, Columns: map[string]string{}}}
 	rnd := g.rnd
 	tags := min(persons, len(topics)*len(facets))
+	if o.Benchmark {
+		tags = persons
+	}
 	orgs := max(8, persons/10)
 	forums := max(2, persons/25)
 	posts := 5 * persons
@@ -151,7 +177,6 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 		joined[i] = rnd.IntN(span / 2)
 	}
 	city[ada] = 0
-	city[0] = 0 // the largest: questions are asked about the first person
 	g.file(true, "City", "city.csv", "id|name|country", func(w *writer) {
 		for i, c := range cities {
 			w.row(id(i), c.name, c.country)
@@ -159,7 +184,7 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 	})
 	g.file(true, "Tag", "tag.csv", "id|name", func(w *writer) {
 		for i := range tags {
-			w.row(id(i), topics[i%len(topics)]+facets[i/len(topics)])
+			w.row(id(i), topicName(i))
 		}
 	})
 	g.file(true, "Organisation", "organisation.csv", "id|name|kind:LABEL", func(w *writer) {
@@ -176,7 +201,7 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 			w.row(id(i), name, label)
 		}
 	})
-	g.file(true, "Person", "person.csv", "id|name|firstName|born:date|joined:datetime|languages:string[]", func(w *writer) {
+	g.file(true, "Person", "person.csv", g.header("id|name|firstName|born:date|joined:datetime|languages:string[]", "|lastName|gender|locationIP|browserUsed|visits:int"), func(w *writer) {
 		langs := []string{"en", "es", "de", "fr", "zh", "hi", "pt", "ar", "tr", "sv", "ja"}
 		for i := range persons {
 			first, last := firstNames[rnd.IntN(len(firstNames))], lastNames[rnd.IntN(len(lastNames))]
@@ -187,15 +212,17 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 			if k := rnd.IntN(len(langs)); k > 0 {
 				spoken += ";" + langs[k]
 			}
-			w.row(id(i), first+" "+last, first, time.Date(1950+rnd.IntN(55), time.Month(1+rnd.IntN(12)), 1+rnd.IntN(28), 0, 0, 0, 0, time.UTC).Format("2006-01-02"), at(joined[i]), spoken)
+			w.row(append([]string{id(i), first + " " + last, first, time.Date(1950+rnd.IntN(55), time.Month(1+rnd.IntN(12)), 1+rnd.IntN(28), 0, 0, 0, 0, time.UTC).Format("2006-01-02"), g.at(joined[i]), spoken}, g.details(func() []string {
+				return []string{last, []string{"female", "male"}[g.more.IntN(2)], g.address(), g.browser(), "0"}
+			})...)...)
 		}
 	})
 	moderator := make([]int, forums)
 	topic := make([]int, forums)
-	g.file(true, "Forum", "forum.csv", "id|title|created:datetime", func(w *writer) {
+	g.file(true, "Forum", "forum.csv", g.header("id|title|created:datetime", ""), func(w *writer) {
 		for i := range forums {
 			moderator[i], topic[i] = rnd.IntN(persons), skewed(rnd, tags)
-			w.row(id(i), topics[topic[i]%len(topics)]+facets[topic[i]/len(topics)]+" in "+cities[city[moderator[i]]].name, at(joined[moderator[i]]+rnd.IntN(86400)))
+			w.row(id(i), topicName(topic[i])+" in "+cities[city[moderator[i]]].name, g.at(joined[moderator[i]]+rnd.IntN(86400)))
 		}
 	})
 
@@ -225,17 +252,17 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 
 	type message struct{ author, forum, when int }
 	post := make([]message, posts)
-	g.file(true, "Post:Message", "post.csv", "id|content|created:datetime|length:int", func(w *writer) {
+	g.file(true, "Post:Message", "post.csv", g.header("id|content|created:datetime|length:int", "|locationIP|browserUsed"), func(w *writer) {
 		for i := range post {
 			f := rnd.IntN(forums)
 			post[i] = message{members[f][rnd.IntN(len(members[f]))], f, span/2 + rnd.IntN(span/2)}
 			text := topics[topic[f]%len(topics)] + ": " + phrases[rnd.IntN(len(phrases))]
-			w.row(id(i), text, at(post[i].when), strconv.Itoa(len(text)))
+			w.row(append([]string{id(i), text, g.at(post[i].when), strconv.Itoa(len(text))}, g.details(g.origin)...)...)
 		}
 	})
 	parent := make([]int, comments) // a post, or posts + an earlier comment
 	reply := make([]message, comments)
-	g.file(true, "Comment:Message", "comment.csv", "id|content|created:datetime|length:int", func(w *writer) {
+	g.file(true, "Comment:Message", "comment.csv", g.header("id|content|created:datetime|length:int", "|locationIP|browserUsed"), func(w *writer) {
 		for i := range reply {
 			m := post[rnd.IntN(posts)]
 			if i > 10 && rnd.IntN(2) == 0 {
@@ -248,14 +275,14 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 			crowd := members[m.forum]
 			reply[i] = message{crowd[rnd.IntN(len(crowd))], m.forum, min(span, m.when+60+rnd.IntN(86400))}
 			text := phrases[rnd.IntN(len(phrases))]
-			w.row(strconv.Itoa(posts+i+1), text, at(reply[i].when), strconv.Itoa(len(text)))
+			w.row(append([]string{strconv.Itoa(posts + i + 1), text, g.at(reply[i].when), strconv.Itoa(len(text))}, g.details(g.origin)...)...)
 		}
 	})
 
-	g.file(false, "KNOWS", "knows.csv", "Person.id|Person.id|since:date", func(w *writer) {
+	g.file(false, "KNOWS", "knows.csv", g.header("Person.id|Person.id|since:date", ""), func(w *writer) {
 		for _, k := range known {
 			day := max(joined[k[0]], joined[k[1]])/86400 + rnd.IntN(400)
-			w.row(id(k[0]), id(k[1]), epoch.AddDate(0, 0, day).Format("2006-01-02"))
+			w.row(id(k[0]), id(k[1]), g.day(day))
 		}
 	})
 	g.file(false, "LIVES_IN", "lives_in.csv", "Person.id|City.id", func(w *writer) {
@@ -281,10 +308,10 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 			}
 		}
 	})
-	g.file(false, "HAS_MEMBER", "has_member.csv", "Forum.id|Person.id|joined:date", func(w *writer) {
+	g.file(false, "HAS_MEMBER", "has_member.csv", g.header("Forum.id|Person.id|joined:date", ""), func(w *writer) {
 		for f, list := range members {
 			for _, p := range list {
-				w.row(id(f), id(p), epoch.AddDate(0, 0, joined[p]/86400+rnd.IntN(300)).Format("2006-01-02"))
+				w.row(id(f), id(p), g.day(joined[p]/86400+rnd.IntN(300)))
 			}
 		}
 	})
@@ -322,7 +349,86 @@ func Generate(dir string, persons int, seed uint64) (*Network, error) {
 			}
 		}
 	})
+	if o.Benchmark {
+		g.benchmark(moderator, posts, tags)
+	}
 	return g.net, g.err
+}
+
+// benchmark writes the relationships that only a benchmark's network has: who moderates a forum, tags and places of posts, and who likes them.
+func (g *generator) benchmark(moderator []int, posts, tags int) {
+	g.file(false, "HAS_MODERATOR", "has_moderator.csv", "Forum.id|Person.id", func(w *writer) {
+		for f, p := range moderator {
+			w.row(id(f), id(p))
+		}
+	})
+	g.file(false, "HAS_TAG", "has_tag.csv", "Post.id|Tag.id", func(w *writer) {
+		for i := range posts {
+			for _, t := range distinct(g.more, 1+g.more.IntN(3), tags) {
+				w.row(id(i), id(t))
+			}
+		}
+	})
+	g.file(false, "LOCATED_IN", "located_in.csv", "Post.id|City.id", func(w *writer) {
+		for i := range posts {
+			w.row(id(i), id(skewed(g.more, len(cities))))
+		}
+	})
+	g.file(false, "LIKES", "likes.csv", "Person.id|Post.id|since:int", func(w *writer) {
+		for p := range g.Persons {
+			for _, m := range distinct(g.more, g.more.IntN(11), posts) {
+				w.row(id(p), id(m), g.at(g.more.IntN(span)))
+			}
+		}
+	})
+}
+
+// header adds the columns that only a benchmark has, and gives moments the type that it has.
+func (g *generator) header(columns, more string) string {
+	if !g.Benchmark {
+		return columns
+	}
+	return strings.NewReplacer("born:date", "born", ":datetime", ":int", ":date", ":int", ":string[]", "").Replace(columns) + more
+}
+
+func (g *generator) details(f func() []string) []string {
+	if !g.Benchmark {
+		return nil
+	}
+	return f()
+}
+
+func (g *generator) at(s int) string {
+	if g.Benchmark {
+		return strconv.FormatInt(epoch.UnixMilli()+int64(s)*1000, 10)
+	}
+	return at(s)
+}
+
+func (g *generator) day(n int) string {
+	if g.Benchmark {
+		return g.at(n * 86400)
+	}
+	return epoch.AddDate(0, 0, n).Format("2006-01-02")
+}
+
+func (g *generator) origin() []string { return []string{g.address(), g.browser()} }
+
+func (g *generator) address() string {
+	return fmt.Sprintf("%d.%d.%d.%d", 1+g.more.IntN(223), g.more.IntN(256), g.more.IntN(256), 1+g.more.IntN(254))
+}
+
+func (g *generator) browser() string {
+	return []string{"Firefox", "Chrome", "Safari", "Opera", "Internet Explorer"}[skewed(g.more, 5)]
+}
+
+// topicName names a tag; names of more than there are words for are numbered.
+func topicName(i int) string {
+	name := topics[i%len(topics)] + facets[i/len(topics)%len(facets)]
+	if round := i / (len(topics) * len(facets)); round > 0 {
+		name += " " + strconv.Itoa(round+1)
+	}
+	return name
 }
 
 // friendships draws pairs with a power-law number of friends each; most friends live near each other.
@@ -334,18 +440,23 @@ func (g *generator) friendships(persons int, city []int) [][2]int {
 	}
 	rnd.Shuffle(persons, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	sort.SliceStable(order, func(i, j int) bool { return city[order[i]] < city[order[j]] })
+	nearness := 3.0
+	if g.Benchmark {
+		nearness = 2 // the few with the most friends would else have too few near enough
+	}
 	seen := map[[2]int]bool{}
 	var out [][2]int
 	for pos, p := range order {
-		want := int(2.6 / math.Pow(1-rnd.Float64()*0.9995, 0.5))
+		drawn := 2.6 / math.Pow(1-rnd.Float64()*0.9995, 0.5)
+		if g.Benchmark { // a longer tail, as LDBC's; a half is what cutting off the fraction takes
+			drawn = 1.78/math.Pow(1-g.more.Float64()*0.9985, 0.7) + 0.5
+		}
+		want := int(drawn)
 		if p == ada {
 			want = max(want, 14)
 		}
-		if p == 0 {
-			want = max(want, 14) // questions are asked about her
-		}
 		for range min(want, persons/4) {
-			step := 1 + int(math.Pow(rnd.Float64(), 3)*float64(persons/2))
+			step := 1 + int(math.Pow(rnd.Float64(), nearness)*float64(persons/2))
 			q := order[(pos+step)%persons]
 			k := [2]int{min(p, q), max(p, q)}
 			if p == q || seen[k] {
