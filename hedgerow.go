@@ -15,9 +15,11 @@ import (
 
 // Options of a database. The zero value works, and so does a nil pointer.
 type Options struct {
-	CacheBytes int64  // memory of the page cache; zero means a quarter of the machine's, 64 MiB to 16 GiB
-	Graph      string // graph of statements that name none; "" means "main"
-	WorkMem    int64  // bytes of a sort, hash table or spool before it goes to disk; zero means 16 MiB
+	CacheBytes int64 // memory of the page cache; zero means a quarter of the machine's, 64 MiB to 16 GiB
+	// GraphCacheBytes is the memory for neighbourhoods of nodes, and for where rows lie; zero means half of CacheBytes, less that there is none.
+	GraphCacheBytes int64
+	Graph           string // graph of statements that name none; "" means "main"
+	WorkMem         int64  // bytes of a sort, hash table or spool before it goes to disk; zero means 16 MiB
 	// QueryMemory is what all statements together may hold, in bytes; zero sets no limit beyond that of each.
 	QueryMemory int64
 	// AnalyzeInterval is how often old statistics are looked for and collected anew; zero means 10 s, less that only ANALYZE does.
@@ -52,7 +54,7 @@ func open(dir string, o *Options) (*DB, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	eng, err := engine.Open(context.Background(), engine.Options{Dir: dir, CacheBytes: o.CacheBytes, Logger: o.Log, OnFatal: o.OnFatal, AnalyzeInterval: o.AnalyzeInterval})
+	eng, err := engine.Open(context.Background(), engine.Options{Dir: dir, CacheBytes: o.CacheBytes, GraphCacheBytes: o.GraphCacheBytes, Logger: o.Log, OnFatal: o.OnFatal, AnalyzeInterval: o.AnalyzeInterval})
 	if err != nil {
 		return nil, publicError(err, "")
 	}

@@ -283,6 +283,8 @@ type Cost struct {
 	HintsOK, HintsOwnChain, HintsMissing, HintsStale int64 // rows reached through the place where they were last seen, or not
 	IDProbes, IndexProbes, UniqueProbes              int64
 	RowsRead, EdgesRead, SeqScans                    int64
+	RootHits                                         int64 // rows found without a hint by where they were seen before
+	HopsCached, HopsDirty, HopsIndex                 int64 // neighbourhoods read from memory; of them, changed ones; read from an index instead
 	PagesPinned, PagesRead, WALBytes                 int64
 }
 
@@ -312,6 +314,7 @@ func (r *Rows) Cost() Cost {
 	return Cost{
 		HintsOK: c.HintOK, HintsOwnChain: c.HintOwnChain, HintsMissing: c.HintMissing, HintsStale: c.HintStale, IDProbes: c.IDProbes,
 		IndexProbes: c.IndexProbes, UniqueProbes: c.UniqueProbes, RowsRead: c.RowsRead, EdgesRead: c.EdgesRead, SeqScans: c.SeqScans,
+		RootHits: c.RootHits, HopsCached: c.HopsCached, HopsDirty: c.HopsDirty, HopsIndex: c.HopsIndex,
 		PagesPinned: c.PagesPinned, PagesRead: c.PagesRead, WALBytes: c.WALBytes,
 	}
 }

@@ -29,7 +29,7 @@ import (
 type serveFlags struct {
 	data, pg, bolt, http, auth string
 	tlsCert, tlsKey            string
-	cacheMB, maxConns          int
+	cacheMB, graphMB, maxConns int
 	queryMB                    int
 	boltAgent, boltAddress     string
 	logLevel, importDir        string
@@ -63,6 +63,7 @@ With --auth trust anybody may connect, on loopback only. With --auth password th
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "file of the TLS certificate (PEM)")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "file of its private key (PEM)")
 	fl.IntVar(&f.cacheMB, "cache-mb", 0, "page cache in MiB; 0 takes a quarter of the memory, at most 16384")
+	fl.IntVar(&f.graphMB, "graph-cache-mb", 0, "memory for neighbourhoods of nodes in MiB; 0 takes half of the page cache's, -1 keeps none")
 	fl.IntVar(&f.queryMB, "query-memory-mb", 0, "memory that all statements together may hold, in MiB; 0 sets no limit beyond hedgerow.mem_limit of each")
 	fl.IntVar(&f.maxConns, "max-connections", 200, "connections at a time, of PostgreSQL clients and as many of Neo4j drivers")
 	fl.StringVar(&f.importDir, "import", "", "directory below which LOAD CSV may read; without it LOAD CSV is refused")
@@ -165,7 +166,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	eng, err := engine.Open(ctx, engine.Options{
 		AnalyzeInterval: f.analyzeEvery,
-		Dir:             f.data, CacheBytes: int64(f.cacheMB) << 20, Logger: log, CheckpointInterval: f.checkpointEvery,
+		Dir:             f.data, CacheBytes: int64(f.cacheMB) << 20, GraphCacheBytes: int64(f.graphMB) << 20, Logger: log, CheckpointInterval: f.checkpointEvery,
 		OnFatal: func(err error) {
 			log.Error("the database can promise nothing more; ending", slog.Any("error", err))
 			os.Exit(1)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -58,6 +59,8 @@ type Catalog struct {
 	// first of all locks and is not held while waiting for a transaction.
 	ddl sync.Mutex
 
+	adjacency *adjacency.Cache
+
 	stats sync.Mutex // held while statistics are replaced
 
 	mu     sync.RWMutex // guards the maps
@@ -72,6 +75,7 @@ type Options struct {
 	Log       *wal.Log
 	Sequences *Sequences
 	Storage   Storage
+	Adjacency *adjacency.Cache // nil: nothing of neighbourhoods is kept in memory
 	Logger    *slog.Logger
 }
 
@@ -82,7 +86,7 @@ type Storage interface {
 
 func newCatalog(o Options) *Catalog {
 	c := &Catalog{
-		m: o.Txn, pool: o.Pool, log: o.Log, seqs: o.Sequences, storage: o.Storage, slog: o.Logger,
+		m: o.Txn, pool: o.Pool, log: o.Log, seqs: o.Sequences, storage: o.Storage, slog: o.Logger, adjacency: o.Adjacency,
 		byName: map[string][]*Graph{}, byID: map[schema.GraphID]*Graph{},
 	}
 	if c.slog == nil {
@@ -330,9 +334,18 @@ func (c *Catalog) newLabel(g *Graph, r labelRow) *Label {
 	if l.heapFile != 0 {
 		l.Heap = c.openHeap(l.heapFile)
 		l.ByID = c.openTree(l.idFile)
+		if c.adjacency != nil {
+			l.Roots.Init(c.adjacency)
+		}
 	}
 	if l.outFile != 0 {
 		l.Out, l.In = c.openTree(l.outFile), c.openTree(l.inFile)
+		if c.adjacency != nil {
+			src := adjacency.Source{Heap: l.Heap, Index: l.Out, Lock: l.lockToRead, Gone: l.FilesGone}
+			l.OutSide.Init(c.adjacency, src)
+			src.Index = l.In
+			l.InSide.Init(c.adjacency, src)
+		}
 	}
 	empty := []bool{}
 	l.held.Store(&empty)
@@ -345,6 +358,16 @@ func (c *Catalog) newLabel(g *Graph, r labelRow) *Label {
 		l.shown.Store(true)
 	}
 	return l
+}
+
+// lockToRead keeps the label's files for a builder of its adjacency, if nobody is about to drop them.
+func (l *Label) lockToRead() (unlock func(), err error) {
+	tx := l.Graph.cat.m.Begin(txn.TxOptions{ReadOnly: true})
+	if !tx.TryLock(txn.Resource{Kind: txn.KindRelation, A: l.Rel()}, txn.AccessShare) || l.FilesGone() {
+		tx.Rollback()
+		return nil, dberr.New(dberr.LockTimeout, "%q is locked by another transaction", l.Name)
+	}
+	return tx.Rollback, nil
 }
 
 func (g *Graph) addLabel(l *Label) {

@@ -112,10 +112,13 @@ type Label struct {
 
 	Heap    *heap.Table
 	ByID    *btree.Tree
-	Out, In *btree.Tree    // of an edge label
-	OutRuns adjacency.Runs // which runs of vertices have entries in Out
-	InRuns  adjacency.Runs // and in In
-	Seq     *Sequence      // entries of graphids
+	Out, In *btree.Tree     // of an edge label
+	OutRuns adjacency.Runs  // which runs of vertices have entries in Out
+	InRuns  adjacency.Runs  // and in In
+	OutSide adjacency.Side  // what is in memory of Out
+	InSide  adjacency.Side  // and of In
+	Roots   adjacency.Roots // where rows were seen
+	Seq     *Sequence       // entries of graphids
 	seqID   SeqID
 
 	heapFile, idFile, outFile, inFile page.RelFile

@@ -8,11 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
@@ -35,6 +37,10 @@ type Options struct {
 	FS  vfs.FS // nil means the operating system's, or memory without a Dir
 
 	CacheBytes int64 // page cache; zero means a quarter of memory
+	// GraphCacheBytes is the memory for neighbourhoods and places of rows; zero means half of CacheBytes, less that nothing is kept.
+	GraphCacheBytes int64
+	// GraphCache has other limits of that memory than the usual ones; its Txns, Bytes, Workers and Logger are not looked at.
+	GraphCache adjacency.Options
 
 	CheckpointInterval time.Duration // zero means five minutes, negative none
 	CheckpointBytes    int64         // log written since the last checkpoint that starts one; zero means 1 GiB
@@ -67,6 +73,7 @@ type DB struct {
 	txns   *txn.Manager
 	cat    *catalog.Catalog
 	counts *local.Counts
+	adj    *adjacency.Cache // nil: off
 	store  *local.Store
 	cp     *recovery.Checkpointer
 
@@ -106,6 +113,9 @@ func Open(ctx context.Context, o Options) (db *DB, err error) {
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCache()
+	}
+	if o.GraphCacheBytes == 0 {
+		o.GraphCacheBytes = o.CacheBytes / 2
 	}
 	db = &DB{o: o, fs: o.FS, dir: o.Dir, log: o.Logger, fate: &invariant.Fate{OnFatal: o.OnFatal}}
 	if err := db.fs.MkdirAll(db.dir); err != nil {
@@ -248,7 +258,17 @@ func (db *DB) open(ctx context.Context) error {
 	storage := recovery.NewStorage(db.wal, db.pool, res.NextRelFile)
 	db.cp = recovery.NewCheckpointer(recovery.CheckpointerOptions{FS: db.fs, Dir: db.dir, Pool: db.pool, Log: db.wal, Storage: storage,
 		Participants: participants, Fate: db.fate, Control: res.Control})
-	db.cat, err = catalog.Open(ctx, catalog.Options{Txn: db.txns, Pool: db.pool, Log: db.wal, Sequences: seqs, Storage: storage, Logger: db.log})
+	if db.o.GraphCacheBytes > 0 {
+		workers := max(1, runtime.GOMAXPROCS(0)/2)
+		if db.o.Steps {
+			workers = 0
+		}
+		o := db.o.GraphCache
+		o.Txns, o.Bytes, o.Workers, o.Logger = db.txns, db.o.GraphCacheBytes, workers, db.log
+		db.adj = adjacency.New(o)
+	}
+	db.cat, err = catalog.Open(ctx, catalog.Options{Txn: db.txns, Pool: db.pool, Log: db.wal, Sequences: seqs, Storage: storage,
+		Adjacency: db.adj, Logger: db.log})
 	if err != nil {
 		return fmt.Errorf("read the catalog: %w", err)
 	}
@@ -268,7 +288,8 @@ func (db *DB) open(ctx context.Context) error {
 		db.log.LogAttrs(ctx, slog.LevelInfo, "recovered", slog.String("dir", db.dir), slog.Int("records", res.Records),
 			slog.Int("files_removed", len(gone)), slog.Duration("took", res.Took))
 	}
-	db.store = local.New(local.Options{Catalog: db.cat, Txn: db.txns, Pool: db.pool, Log: db.wal, Counts: db.counts, Fate: db.fate, Logger: db.log})
+	db.store = local.New(local.Options{Catalog: db.cat, Txn: db.txns, Pool: db.pool, Log: db.wal, Counts: db.counts,
+		Adjacency: db.adj, Fate: db.fate, Logger: db.log})
 	return nil
 }
 
@@ -369,6 +390,9 @@ type Stats struct {
 func (db *DB) Stats() Stats {
 	return Stats{Pool: db.pool.Stats(), Log: db.wal.Stats(), Txn: db.txns.Stats(), Checkpoints: db.checkpoints.Load()}
 }
+
+// Adjacency returns the cache of neighbourhoods, nil if there is none.
+func (db *DB) Adjacency() *adjacency.Cache { return db.adj }
 
 // Pool returns the page cache, for checks and tests.
 func (db *DB) Pool() *buffer.Pool { return db.pool }

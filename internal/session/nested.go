@@ -48,9 +48,10 @@ type nested struct{ s *Session }
 func (n nested) Begin(ctx context.Context) (store.Tx, string, func(), error) {
 	s := n.s
 	tx, err := s.db.store.Begin(ctx, store.TxOptions{
-		Isolation: parseIsolation(s.raw(settings["default_transaction_isolation"])),
-		ReadOnly:  s.readOnly(),
-		Async:     s.raw(settings["synchronous_commit"]) == "off",
+		Isolation:    parseIsolation(s.raw(settings["default_transaction_isolation"])),
+		ReadOnly:     s.readOnly(),
+		Async:        s.raw(settings["synchronous_commit"]) == "off",
+		NoGraphCache: !s.graphCache(),
 	})
 	if err != nil {
 		return nil, "", nil, err

@@ -366,8 +366,16 @@ func (s *Session) Set(name, v string, local bool) error {
 	}
 	s.remember(d.key, local)
 	s.set[d.key] = v
+	if c, ok := s.tx.(store.GraphCacher); ok && (d.key == "hedgerow.graph_cache" || d.key == "hedgerow.reference") {
+		c.SetGraphCache(s.graphCache())
+	}
 	s.reportSetting(d)
 	return nil
+}
+
+// graphCache reports whether neighbourhoods are read from memory. The reference run does without (rules C5).
+func (s *Session) graphCache() bool {
+	return s.boolSetting("hedgerow.graph_cache") && !s.boolSetting("hedgerow.reference")
 }
 
 // remember keeps the value that the end of the transaction, or its rollback, brings back. As a rollback undoes SET too, every change

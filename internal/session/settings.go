@@ -82,6 +82,7 @@ func init() {
 		{name: "hedgerow.mem_limit", kind: memorySetting, initial: "1048576", help: "memory of one statement"},
 		{name: "hedgerow.batch_size", kind: intSetting, initial: "1024", help: "rows of a batch"},
 		{name: "hedgerow.plan_cache", kind: boolSetting, initial: "on", help: "keep plans, for statements that differ in literals too"},
+		{name: "hedgerow.graph_cache", kind: boolSetting, initial: "on", help: "use what is in memory of the neighbourhoods of nodes; off reads them from the indexes"},
 		{name: "hedgerow.reference", kind: boolSetting, initial: "off", help: "run statements by the reference plan: one row a batch, a barrier between all clauses"},
 		{name: "age.enable_containment", kind: boolSetting, initial: "on", help: "accepted; a property map is always equality per key"},
 	} {
@@ -97,6 +98,8 @@ func findSetting(name string) (*setting, error) {
 	switch key {
 	case "time zone", "time_zone":
 		key = "timezone"
+	case "graph_cache":
+		key = "hedgerow.graph_cache"
 	case "session characteristics":
 		key = "default_transaction_isolation"
 	}

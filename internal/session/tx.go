@@ -67,9 +67,10 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 		s.isolation = store.ReadCommitted
 	}
 	tx, err := s.db.store.Begin(ctx, store.TxOptions{
-		Isolation: s.isolation,
-		ReadOnly:  s.readOnly(),
-		Async:     s.raw(settings["synchronous_commit"]) == "off",
+		Isolation:    s.isolation,
+		ReadOnly:     s.readOnly(),
+		Async:        s.raw(settings["synchronous_commit"]) == "off",
+		NoGraphCache: !s.graphCache(),
 	})
 	if err != nil {
 		return nil, err

@@ -17,6 +17,11 @@ type Counters struct {
 	EdgesRead    int64
 	SeqScans     int64 // heaps read from end to end
 
+	RootHits   int64 // rows found by the table of places, without a hint and without a look-up
+	HopsCached int64 // lists of one vertex, type and direction that were in memory
+	HopsDirty  int64 // of them, lists with changes since their segment was folded
+	HopsIndex  int64 // lists read from an index although they might have been in memory
+
 	PagesPinned int64 // pages asked for
 	PagesRead   int64 // of them, pages that came from a file
 	WALBytes    int64 // log records written
@@ -36,11 +41,11 @@ func (c *Counters) DBHits() int64 {
 		c.NodesCreated + c.NodesDeleted + c.RelsCreated + c.RelsDeleted + c.PropsSet + c.LabelsAdded + c.LabelsRemoved
 }
 
-func (c *Counters) fields() [25]*int64 {
-	return [25]*int64{
+func (c *Counters) fields() [29]*int64 {
+	return [29]*int64{
 		&c.NodesCreated, &c.NodesDeleted, &c.RelsCreated, &c.RelsDeleted, &c.PropsSet, &c.LabelsAdded, &c.LabelsRemoved,
 		&c.IndexesAdded, &c.IndexesRemoved, &c.ConstraintsAdded, &c.ConstraintsRemoved, &c.GraphsChanged,
 		&c.HintOK, &c.HintOwnChain, &c.HintMissing, &c.HintStale, &c.IDProbes, &c.IndexProbes, &c.UniqueProbes,
-		&c.RowsRead, &c.EdgesRead, &c.SeqScans, &c.PagesPinned, &c.PagesRead, &c.WALBytes,
+		&c.RowsRead, &c.EdgesRead, &c.SeqScans, &c.RootHits, &c.HopsCached, &c.HopsDirty, &c.HopsIndex, &c.PagesPinned, &c.PagesRead, &c.WALBytes,
 	}
 }

@@ -46,6 +46,8 @@ type TxOptions struct {
 	Isolation Isolation
 	ReadOnly  bool
 	Async     bool // commit does not wait for the log (synchronous_commit = off)
+	// NoGraphCache reads neighbourhoods from the indexes, whatever is in memory of them: GraphCacher's SetGraphCache changes it.
+	NoGraphCache bool
 }
 
 // Store is one database.
@@ -391,6 +393,9 @@ type Analyzer interface {
 
 // SchemaCounter is a transaction that counts changes of the catalog. SchemaChanges returns those since the last call.
 type SchemaCounter interface{ SchemaChanges() Counters }
+
+// GraphCacher is a transaction whose reads may leave alone what the store keeps in memory of neighbourhoods: answers are the same (rules B10).
+type GraphCacher interface{ SetGraphCache(on bool) }
 
 // Racer is what a Graph offers to MERGE where writers run side by side (rules B14). A store with one writer at a time need not have it.
 type Racer interface {

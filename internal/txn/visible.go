@@ -74,6 +74,16 @@ func (s *Snapshot) Sees(v Version, id uint64, cid uint32) (seen bool, hints Mask
 	return true, hints
 }
 
+// SeesChange reports whether a read at command id at sees what x did to row id with its command cid: Sees for what is kept as a change, apart
+// from the row.
+func (s *Snapshot) SeesChange(x XID, cid uint32, id uint64, at uint32) bool {
+	if s.tx.owns(x) {
+		return cid < at
+	}
+	ok, _, _ := s.committedBy(x, s.limit(id))
+	return ok
+}
+
 // owns reports whether x is this transaction or a subtransaction of it that was not rolled back. A nil Tx owns nothing.
 func (tx *Tx) owns(x XID) bool {
 	if tx == nil || tx.top == InvalidXID || x < tx.top || x > tx.lastXID {

@@ -192,3 +192,21 @@ func (g *Getter) Any(ctx context.Context, root page.TID, id uint64) (row []byte,
 	}
 	return tup.row(), true, nil
 }
+
+// Chain calls f with every version of row id that lies behind the root on its page, the oldest first, whoever sees it. f runs under the
+// page's latch: it must neither wait nor keep the getter busy.
+func (g *Getter) Chain(ctx context.Context, root page.TID, id uint64, f func(v txn.Version)) error {
+	if ok, err := g.at(ctx, root.Block()); !ok {
+		return err
+	}
+	g.f.RLock()
+	defer g.f.RUnlock()
+	if g.f.Page().IsNew() {
+		return nil
+	}
+	tup, _, ok := head(g.f.Page(), root.Offset())
+	for ; ok && tup.id() == id; tup, _, ok = tup.next(root.Block()) {
+		f(tup.version())
+	}
+	return nil
+}

@@ -156,6 +156,7 @@ func (t *Tree) Properties() []Property {
 		{"batches", s.Batches}, {"opens", s.Opens - 1},
 		{"probes", s.Cost.IDProbes + s.Cost.IndexProbes + s.Cost.UniqueProbes},
 		{"hint_ok", s.Cost.HintOK}, {"hint_chain", s.Cost.HintOwnChain}, {"hint_missing", s.Cost.HintMissing}, {"hint_stale", s.Cost.HintStale},
+		{"places", s.Cost.RootHits}, {"hops", s.Cost.HopsCached}, {"hops_changed", s.Cost.HopsDirty}, {"hops_index", s.Cost.HopsIndex},
 		{"scans", s.Cost.SeqScans}, {"pages_hit", s.Cost.PagesPinned - s.Cost.PagesRead}, {"pages_read", s.Cost.PagesRead},
 		{"log_bytes", s.Cost.WALBytes}, {"memory", s.Memory}, {"spilled", s.Spilled}, {"files", s.Files},
 	} {

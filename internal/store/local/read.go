@@ -4,13 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/page"
-	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
@@ -80,7 +78,7 @@ func (g *graphView) labelOf(ctx context.Context, e schema.Entity, id uint64) (*c
 	return l, nil
 }
 
-// find returns the row that the view sees, through the hint or, failing that, the id index (rules B1). The bytes live until the
+// find returns the row that the view sees, through the hint, the table of places or, failing these, the id index (rules B1). The bytes live until the
 // next find. A hint is repaired in place.
 func (g *graphView) find(ctx context.Context, v store.View, e schema.Entity, id uint64, hint *store.Hint) (row []byte, ok bool, err error) {
 	l, err := g.labelOf(ctx, e, id)
@@ -112,12 +110,28 @@ func (g *graphView) find(ctx context.Context, v store.View, e schema.Entity, id 
 	} else {
 		s.counters.HintMissing++
 	}
+	if root := page.TID(l.Roots.Get(id)); root.Valid() && s.tx.cached {
+		row, root, ok, err := o.g.Get(ctx, snap, v.CID, root, id, want)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			s.counters.RootHits++
+			if hint != nil {
+				*hint = store.Hint(root)
+			}
+			return row, true, checkRow(e, row)
+		}
+	}
 	row, root, ok, err := g.probe(ctx, v, l, id, heap.ByIndex)
 	if err == nil && !ok && v.WithDeleted {
 		row, root, ok, err = g.probe(ctx, v, l, id, heap.WithDeleted)
 	}
 	if !ok || err != nil {
 		return nil, false, err
+	}
+	if s.tx.cached {
+		l.Roots.Put(id, uint64(root))
 	}
 	if hint != nil {
 		*hint = store.Hint(root)
@@ -380,352 +394,4 @@ func (g *graphView) addType(ctx context.Context, dst []*catalog.Label, l *catalo
 		return nil, err
 	}
 	return append(dst, l), nil
-}
-
-// expand walks the out and in indexes of the types for each row of a batch.
-type expand struct {
-	g        *graphView
-	v        store.View
-	src, dst []uint64
-	into     bool // dst holds the far ends
-	dir      store.Direction
-	types    []*catalog.Label
-	curs     []btree.Cursor // one for each type and direction, so that neighbours in a batch share leaves
-	row      int
-	live     []int32 // the cursors that may find something for vertices of the run, in order
-	run      uint64
-	step     int // which of live the row is at
-	started  bool
-	closed   bool
-	n, at    int // entries of the leaf that the cursor stands on
-	key      []byte
-}
-
-func (g *graphView) Expand(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
-	return g.lendEdges(g.expand(ctx, v, src, nil, dir, types))
-}
-
-func (g *graphView) ExpandInto(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (store.EdgeCursor, error) {
-	if dst == nil {
-		dst = []uint64{}
-	}
-	return g.lendEdges(g.expand(ctx, v, src, dst, dir, types))
-}
-
-func (g *graphView) lendEdges(x *expand, err error) (store.EdgeCursor, error) {
-	if err != nil {
-		return nil, err
-	}
-	c := g.spare.edges.take()
-	c.x = x
-	return c, nil
-}
-
-// edgeCursor lends an expand to a caller, who may close it more than once.
-type edgeCursor struct{ x *expand }
-
-// Next fills out.
-func (c *edgeCursor) Next(ctx context.Context, max int, out *store.Edges) error {
-	if c.x == nil {
-		out.Reset()
-		return nil
-	}
-	return c.x.Next(ctx, max, out)
-}
-
-// Close ends the walk.
-func (c *edgeCursor) Close() {
-	if c.x != nil {
-		c.x.Close()
-		c.x = nil
-	}
-}
-
-func (g *graphView) expand(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (*expand, error) {
-	x := g.spare.expand
-	if g.spare.expand = nil; x == nil {
-		x = new(expand)
-	}
-	ls, err := g.types(ctx, x.types[:0], types)
-	if err != nil {
-		return nil, err
-	}
-	x.g, x.v, x.dir, x.types = g, v, dir, ls
-	x.src, x.dst, x.into = append(x.src[:0], src...), append(x.dst[:0], dst...), dst != nil
-	x.row, x.step, x.n, x.at, x.started, x.closed = 0, 0, 0, 0, false, false
-	n := len(ls)
-	if dir == store.Both {
-		n *= 2
-	}
-	if x.curs = x.curs[:cap(x.curs)]; len(x.curs) < n {
-		x.curs = append(x.curs, make([]btree.Cursor, n-len(x.curs))...)
-	}
-	x.curs = x.curs[:n]
-	for i := range x.curs {
-		l, in := x.side(i)
-		t := l.Out
-		if in {
-			t = l.In
-		}
-		x.curs[i].Init(t, btree.Options{Probe: true})
-		if len(ls) > 1 {
-			if err := g.readRuns(ctx, l, in); err != nil {
-				x.Close()
-				return nil, err
-			}
-		}
-	}
-	x.run, x.live = noRun, x.live[:0]
-	return x, nil
-}
-
-// noRun is no run's number.
-const noRun = ^uint64(0)
-
-// runsOf returns which runs of vertices have entries in one of the covering indexes of a type.
-func runsOf(l *catalog.Label, in bool) (*adjacency.Runs, *btree.Tree) {
-	if in {
-		return &l.InRuns, l.In
-	}
-	return &l.OutRuns, l.Out
-}
-
-// readRuns reads once which runs of vertices have relationships of the type at all: a probe a run.
-func (g *graphView) readRuns(ctx context.Context, l *catalog.Label, in bool) error {
-	runs, tree := runsOf(l, in)
-	if runs.Known() {
-		return nil
-	}
-	var c btree.Cursor
-	c.Init(tree, btree.Options{})
-	defer c.Close()
-	key := make([]byte, 0, 8)
-	return runs.Build(func(from uint64) (uint64, bool, error) {
-		sched.Point("local.runs.read")
-		if err := ctx.Err(); err != nil {
-			return 0, false, dberr.As(err)
-		}
-		g.s.counters.IndexProbes++
-		key = appendID(key[:0], adjacency.FirstOf(from))
-		c.Seek(btree.Range{Lower: key})
-		if ok, err := c.Next(ctx); !ok || err != nil {
-			return 0, false, err
-		}
-		if len(c.Key()) != adjKeyLen {
-			return 0, false, malformed(c.Key())
-		}
-		near, _, _ := adjKey(c.Key())
-		return adjacency.RunOf(near), true, nil
-	})
-}
-
-func malformed(key []byte) error {
-	return dberr.New(dberr.DataCorrupted, "an adjacency key of %d bytes is malformed", len(key))
-}
-
-// choose finds the cursors that may find something for a vertex.
-func (x *expand) choose(vertex uint64) {
-	run := adjacency.RunOf(vertex)
-	if run == x.run {
-		return
-	}
-	x.run, x.live = run, x.live[:0]
-	for i := range x.curs {
-		if runs, _ := runsOf(x.side(i)); runs.May(run) {
-			x.live = append(x.live, int32(i))
-		}
-	}
-}
-
-// side tells which type and direction step i is about: all outgoing ones before the incoming ones.
-func (x *expand) side(i int) (l *catalog.Label, in bool) {
-	if i < len(x.types) {
-		return x.types[i], x.dir == store.In
-	}
-	return x.types[i-len(x.types)], true
-}
-
-// next goes to the next entry of the index that may be an edge of the row.
-func (x *expand) next(ctx context.Context) (c *btree.Cursor, more bool, err error) {
-	for x.row < len(x.src) {
-		id := x.src[x.row]
-		if id == 0 || x.into && x.dst[x.row] == 0 {
-			x.row++
-			continue
-		}
-		x.choose(id)
-		for x.step < len(x.live) {
-			c := &x.curs[x.live[x.step]]
-			if !x.started {
-				x.key = appendID(x.key[:0], id)
-				if x.into {
-					x.key = appendID(x.key, x.dst[x.row])
-				}
-				x.g.s.counters.IndexProbes++
-				c.Seek(btree.Prefix(x.key))
-				x.started, x.n, x.at = true, 0, 0
-			}
-			if x.at < x.n {
-				x.at++
-				return c, true, nil
-			}
-			if x.n, err = c.Page(ctx); err != nil {
-				return nil, false, err
-			}
-			if x.at = 0; x.n > 0 {
-				continue
-			}
-			x.started = false
-			x.step++
-		}
-		x.step, x.started = 0, false
-		x.row++
-	}
-	return nil, false, nil
-}
-
-// edge returns the next edge that the view sees.
-func (x *expand) edge(ctx context.Context) (rel, other uint64, hint store.Hint, in, ok bool, err error) {
-	g := x.g
-	for {
-		c, more, err := x.next(ctx)
-		if !more || err != nil {
-			return 0, 0, 0, false, false, err
-		}
-		key, ptr := c.At(x.at - 1)
-		if len(key) != adjKeyLen {
-			return 0, 0, 0, false, false, malformed(key)
-		}
-		near, far, id := adjKey(key)
-		l, in := x.side(int(x.live[x.step]))
-		if in && x.dir == store.Both && near == far {
-			continue // a loop was found among the outgoing ones
-		}
-		o := g.r.at(l)
-		_, root, ok, err := o.g.Get(ctx, snapOf(x.v), x.v.CID, btree.TIDOf(ptr), id, heap.ByIndex)
-		if err != nil {
-			return 0, 0, 0, false, false, err
-		}
-		if !ok {
-			continue
-		}
-		g.s.counters.EdgesRead++
-		if err := g.found(ctx, x.v, l, id, root); err != nil {
-			return 0, 0, 0, false, false, err
-		}
-		if err := g.foundEnd(ctx, x.v, far); err != nil {
-			return 0, 0, 0, false, false, err
-		}
-		return id, far, store.Hint(root), in, true, nil
-	}
-}
-
-// Next fills out.
-func (x *expand) Next(ctx context.Context, max int, out *store.Edges) error {
-	out.Reset()
-	if x.closed {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return dberr.As(err)
-	}
-	defer x.g.r.done()
-	for len(out.Rel) < max {
-		rel, other, hint, in, ok, err := x.edge(ctx)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return nil
-		}
-		out.Row, out.Rel, out.Hint = append(out.Row, uint16(x.row)), append(out.Rel, rel), append(out.Hint, hint)
-		out.Other, out.In = append(out.Other, other), append(out.In, in)
-	}
-	return nil
-}
-
-// Close ends the walk and keeps its memory for the next one.
-func (x *expand) Close() {
-	if x.closed {
-		return
-	}
-	x.closed = true
-	for i := range x.curs {
-		x.curs[i].Close()
-	}
-	x.g.spare.expand = x
-}
-
-// runCursor lends an expand's relationships. It may be closed more than once.
-type runCursor struct{ x *expand }
-
-func (g *graphView) Neighbours(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID) (store.RunCursor, error) {
-	x, err := g.expand(ctx, v, src, nil, dir, types)
-	if err != nil {
-		return nil, err
-	}
-	return &runCursor{x}, nil
-}
-
-// Next is store.RunCursor's.
-func (c *runCursor) Next(ctx context.Context, max int, out *store.Runs) error {
-	out.Reset()
-	if c.x == nil {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return dberr.As(err)
-	}
-	defer c.x.g.r.done()
-	for n := 0; n < max; n++ {
-		rel, other, hint, in, ok, err := c.x.edge(ctx)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		out.Add(uint16(c.x.row), in, rel, other, hint)
-	}
-	out.Done()
-	return nil
-}
-
-// Seek is store.RunCursor's.
-func (c *runCursor) Seek(src []uint64) {
-	if c.x != nil {
-		c.x.src = append(c.x.src[:0], src...)
-		c.x.row, c.x.step, c.x.n, c.x.at, c.x.started = 0, 0, 0, 0, false
-		c.x.run, c.x.live = noRun, c.x.live[:0]
-	}
-}
-
-// Close ends the walk.
-func (c *runCursor) Close() {
-	if c.x != nil {
-		c.x.Close()
-		c.x = nil
-	}
-}
-
-func (g *graphView) Degree(ctx context.Context, v store.View, src []uint64, dir store.Direction, types []schema.LabelID, out []int64) error {
-	x, err := g.expand(ctx, v, src, nil, dir, types)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	defer g.r.done()
-	clear(out[:len(src)])
-	for n := 0; ; n++ {
-		if n&1023 == 0 {
-			if err := ctx.Err(); err != nil {
-				return dberr.As(err)
-			}
-		}
-		_, _, _, _, ok, err := x.edge(ctx)
-		if err != nil || !ok {
-			return err
-		}
-		out[x.row]++
-	}
 }

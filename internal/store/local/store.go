@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/buffer"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -23,9 +24,11 @@ type Options struct {
 	Pool    *buffer.Pool
 	Log     *wal.Log
 	Counts  *Counts
-	Fate    *invariant.Fate
-	Logger  *slog.Logger
-	Async   bool // commits do not wait for the log unless a transaction says so
+	// Adjacency is the cache that the catalog's labels use; nil for none.
+	Adjacency *adjacency.Cache
+	Fate      *invariant.Fate
+	Logger    *slog.Logger
+	Async     bool // commits do not wait for the log unless a transaction says so
 }
 
 // Store is a database on this machine.
@@ -35,6 +38,7 @@ type Store struct {
 	pool   *buffer.Pool
 	log    *wal.Log
 	counts *Counts
+	adj    *adjacency.Cache
 	fate   *invariant.Fate
 	slog   *slog.Logger
 
@@ -84,7 +88,7 @@ func New(o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{cat: o.Catalog, m: o.Txn, pool: o.Pool, log: o.Log, counts: o.Counts, fate: o.Fate, slog: o.Logger}
+	return &Store{cat: o.Catalog, m: o.Txn, pool: o.Pool, log: o.Log, counts: o.Counts, adj: o.Adjacency, fate: o.Fate, slog: o.Logger}
 }
 
 // Caps says that command ids and savepoints are there.
@@ -99,8 +103,13 @@ func (s *Store) CatalogVersion() uint64 { return s.cat.Epoch() }
 // Open returns the number of transactions that have not ended.
 func (s *Store) Open() int64 { return s.open.Load() }
 
-// Shut makes every later call fail: the database is being closed.
-func (s *Store) Shut() { s.shut.Store(true) }
+// Shut makes every later call fail: the database is being closed. Nothing runs in the background any more when it returns.
+func (s *Store) Shut() {
+	s.shut.Store(true)
+	if s.adj != nil {
+		s.adj.Close()
+	}
+}
 
 // up returns why nothing works any more, or nil.
 func (s *Store) up() error {
@@ -118,7 +127,7 @@ func (s *Store) Begin(ctx context.Context, o store.TxOptions) (store.Tx, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := &tx{s: s, locks: map[uint64]uint16{}}
+	t := &tx{s: s, locks: map[uint64]uint16{}, cached: s.adj != nil && !o.NoGraphCache}
 	t.t = s.m.Begin(txn.TxOptions{Isolation: txn.Isolation(o.Isolation), ReadOnly: o.ReadOnly, Async: o.Async, Crit: &t.crit})
 	t.deltas = deltas{c: s.counts, tx: t.t, changed: &s.changed}
 	s.open.Add(1)

@@ -24,6 +24,7 @@ type tx struct {
 	over bool
 	// broken says that a statement failed half-way: what it did must be undone, by a rollback to a savepoint before it or of everything.
 	broken bool
+	cached bool           // reads use what is in memory of neighbourhoods
 	ddl    bool           // the catalog was changed
 	schema store.Counters // changes of the catalog not yet reported by SchemaChanges
 
@@ -125,6 +126,11 @@ func (t *tx) RollbackTo(name string) error {
 
 func (t *tx) SetReadOnly(ro bool) { t.t.SetReadOnly(ro) }
 func (t *tx) SetAsync(async bool) { t.t.SetAsync(async) }
+
+// SetGraphCache makes tx a store.GraphCacher.
+func (t *tx) SetGraphCache(on bool) { t.cached = on && t.s.adj != nil }
+
+var _ store.GraphCacher = (*tx)(nil)
 
 // SetLockTimeout is store.Tx's.
 func (t *tx) SetLockTimeout(d time.Duration) { t.t.SetLockTimeout(d) }

@@ -486,11 +486,30 @@ func (g *graphView) createRels(ctx context.Context, cid uint32, typ schema.Label
 		out.Row, out.ID = append(out.Row, uint16(i)), append(out.ID, schema.MakeID(typ, first+uint64(i)))
 		out.Hint = append(out.Hint, store.Hint(tid))
 		g.countRel(cid, typ, start[i], end[i], 1)
+		if err := g.tell(home, cid, schema.MakeID(typ, first+uint64(i)), start[i], end[i], false); err != nil {
+			return err
+		}
 	}
 	t.deltas.touch(home, len(start))
 	g.s.counters.RelsCreated += int64(len(start))
 	g.s.counters.PropsSet += w.m.set
 	w.m.set = 0
+	return nil
+}
+
+// tell has a relationship that came or went noted at both ends, after the heap and the indexes have it (rules B10).
+func (g *graphView) tell(l *catalog.Label, cid uint32, rel, start, end uint64, del bool) error {
+	if g.s.tx.s.adj == nil {
+		return nil
+	}
+	t := g.s.tx.t
+	x, err := t.XID()
+	if err != nil {
+		return err
+	}
+	sched.Point("local.tell.before")
+	l.OutSide.Tell(adjacency.Change{Near: start, Far: end, Rel: rel, XID: x, Top: t.TopXID(), CID: cid, Del: del})
+	l.InSide.Tell(adjacency.Change{Near: end, Far: start, Rel: rel, XID: x, Top: t.TopXID(), CID: cid, Del: del})
 	return nil
 }
 
@@ -915,6 +934,9 @@ func (g *graphView) remove(ctx context.Context, snap *txn.Snapshot, cid uint32, 
 			g.s.counters.RelsDeleted++
 			start, end := rowEnds(w.old)
 			g.countRel(cid, home.ID, start, end, -1)
+			if err := g.tell(home, cid, id, start, end, true); err != nil {
+				return false, err
+			}
 		}
 		return true, nil
 	}
