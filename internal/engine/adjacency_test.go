@@ -234,6 +234,59 @@ func adjacencyModel(t *testing.T, seed uint64, steps int) {
 	clean(t, db)
 }
 
+// Whoever writes allocates nothing for what he tells, beside memory that grows with powers of two; whoever walks lists borrows them, changed
+// or not.
+func TestNeighbourhoodsInMemoryAllocateNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	const n = 2000
+	db := fresh(t)
+	var ids []uint64
+	update(t, db, func(c *client) {
+		c.begin()
+		ids = tangle(t, c, rand.New(rand.NewPCG(3, 4)), n, 4*n)
+	})
+	warm(t, db)
+	side := func(tell bool) float64 {
+		c := begin(t, db, store.ReadCommitted)
+		c.cache(true)
+		c.begin()
+		typ := c.typ("T0")
+		var out store.Hits
+		var r store.Runs
+		start, end := make([]uint64, 1000), make([]uint64, 1000)
+		i := 0
+		at := testing.AllocsPerRun(4, func() {
+			for k := range start {
+				start[k], end[k] = ids[i%n], ids[(i*7)%n]
+				i++
+			}
+			out.Reset()
+			if tell {
+				c.must(c.g.CreateRels(bg, c.cid, typ, start, end, nil, &out))
+				return
+			}
+			cur, err := c.g.Neighbours(bg, c.after(), start, store.Both, nil)
+			c.must(err)
+			for c.must(cur.Next(bg, 1024, &r)); len(r.Run) > 0; c.must(cur.Next(bg, 1024, &r)) {
+			}
+			cur.Close()
+		})
+		if !tell && c.stmt.Counters().HopsCached == 0 {
+			t.Error("nothing was in memory")
+		}
+		c.rollback()
+		return at / 1000
+	}
+	if per := side(true); per > 0.1 {
+		t.Errorf("%.3f allocations for a relationship that is made", per)
+	}
+	if per := side(false); per > 0.1 {
+		t.Errorf("%.3f allocations for a list", per)
+	}
+}
+
 // BenchmarkNeighbours walks the neighbourhoods of random vertices, a batch of 1,000 at a time: with everything folded, and with a change at one
 // vertex in a hundred.
 func BenchmarkNeighbours(b *testing.B) {

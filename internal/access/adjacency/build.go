@@ -14,7 +14,7 @@ import (
 
 // built is what a builder has read.
 type built struct {
-	base    *base
+	base    base
 	events  []event
 	near    []uint64         // of each event
 	all     map[key]struct{} // the events
@@ -103,7 +103,8 @@ func (c *Cache) read(ctx context.Context, s *Segment, h txn.Horizon) (*built, er
 	}
 	defer unlock()
 	first := FirstOf(s.run)
-	r := reader{c: c, h: h, m: maker{sizes: c.sizes, first: first}, out: &built{all: map[key]struct{}{}}, first: first}
+	r := reader{c: c, h: h, m: c.sizes.maker(first), out: &built{}, first: first}
+	defer r.m.free()
 	g := s.side.src.Heap.Getter()
 	defer g.Release()
 	var cur btree.Cursor
@@ -158,7 +159,7 @@ type reader struct {
 	c        *Cache
 	h        txn.Horizon
 	first    uint64
-	m        maker
+	m        *maker
 	out      *built
 	e        entry
 	versions []txn.Version
@@ -226,6 +227,9 @@ func (r *reader) flush() error {
 	}
 	for _, ev := range append(e.events[:e.n:e.n], e.more...) {
 		r.out.events, r.out.near = append(r.out.events, ev), append(r.out.near, e.near)
+		if r.out.all == nil {
+			r.out.all = map[key]struct{}{}
+		}
 		r.out.all[ev.key()] = struct{}{}
 		if st, _ := r.c.m.Outcome(ev.xid()); st == txn.InProgress {
 			if r.out.seen == nil {

@@ -31,7 +31,8 @@ func (e *event) before(o *event) int {
 	return cmp.Or(cmp.Compare(e.far, o.far), cmp.Compare(e.rel, o.rel))
 }
 
-const headPage = 64
+// headPage is how many heads are made at once: enough that writers make few, few enough for a segment with few changes.
+const headPage = 512
 
 // delta is the events since a base was made: a log that readers walk without a lock, one chain a vertex, the newest first. It is appended to
 // under the segment's mutex.
@@ -44,6 +45,14 @@ type delta struct {
 
 const eventBytes = 32
 
+// newDelta makes room for so many events.
+func newDelta(n int) *delta {
+	d := new(delta)
+	log := make([]event, max(8, n))
+	d.log.Store(&log)
+	return d
+}
+
 // push appends an event of a vertex, and returns by how many bytes it grew.
 func (d *delta) push(v uint16, e event) (grew int64) {
 	hp := &d.heads[v/headPage]
@@ -55,11 +64,9 @@ func (d *delta) push(v uint16, e event) (grew int64) {
 		grew += 4 * headPage
 	}
 	log := d.log.Load()
-	if log == nil || d.n == len(*log) {
-		more := make([]event, max(4, 2*d.n))
-		if log != nil {
-			copy(more, *log)
-		}
+	if d.n == len(*log) {
+		more := make([]event, 2*d.n)
+		copy(more, *log)
 		grew += int64(len(more)-d.n) * eventBytes
 		log = &more
 		d.log.Store(log)
@@ -82,23 +89,30 @@ func (d *delta) head(v uint16) uint32 {
 }
 
 func (d *delta) bytes() int64 {
-	n := int64(d.pages)*4*headPage + 8*runSize/headPage + 32
-	if log := d.log.Load(); log != nil {
-		n += int64(len(*log)) * eventBytes
-	}
-	return n
+	return int64(d.pages)*4*headPage + 8*runSize/headPage + 32 + int64(len(*d.log.Load()))*eventBytes
 }
 
+// anyFar is every far end; no vertex has this id.
+const anyFar = ^uint64(0)
+
 // visible returns the changes that a view sees at a vertex, in the order of lists: relationships that came since the base, and ones that went
-// from it. One that came and went is neither.
-func (d *delta) visible(head uint32, s *txn.Snapshot, cid uint32, ins, del []event) (came, went []event, walked int) {
+// from it. One that came and went is neither. Of one far end it stops when it has walked too far.
+func (d *delta) visible(head uint32, v View, far uint64, ins, del []event) (came, went []event, walked int) {
 	ins, del = ins[:0], del[:0]
 	log := *d.log.Load() // after the head: it has whatever the head leads to
 	for head != 0 {
 		e := &log[head-1]
 		head = e.prev
 		walked++
-		if !s.SeesChange(e.xid(), e.cid, e.rel, cid) {
+		if far != anyFar {
+			if walked > maxWalk {
+				break
+			}
+			if e.far != far {
+				continue
+			}
+		}
+		if !v.Snap.SeesChange(e.xid(), e.cid, e.rel, v.CID) {
 			continue
 		}
 		if e.del() {

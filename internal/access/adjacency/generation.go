@@ -1,8 +1,6 @@
 package adjacency
 
 import (
-	"cmp"
-	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -54,7 +52,7 @@ func (g *Generation) List(vertex uint64, v View, s *Scratch, dst []Piece) (out [
 		return g.pieces(at, dst), false
 	}
 	var walked int
-	s.ins, s.del, walked = d.visible(head, v.Snap, v.CID, s.ins, s.del)
+	s.ins, s.del, walked = d.visible(head, v, anyFar, s.ins, s.del)
 	s.Walked += walked
 	if len(s.ins) == 0 && len(s.del) == 0 {
 		return g.pieces(at, dst), true
@@ -150,21 +148,39 @@ func (g *Generation) Degree(vertex uint64, v View, s *Scratch) (n int, dirty boo
 	return n, true
 }
 
-// Between appends what List finds of one far end.
-func (g *Generation) Between(vertex, far uint64, v View, s *Scratch, dst []Piece) (out []Piece, dirty bool) {
-	from := len(dst)
-	dst, dirty = g.List(vertex, v, s, dst)
-	k := from
-	for _, p := range dst[from:] {
+// maxWalk is how many changes of a vertex Between looks at: more cost more than a probe of the index.
+const maxWalk = 512
+
+// Between appends what List finds of one far end; not ok if the index is the better one to ask.
+func (g *Generation) Between(vertex, far uint64, v View, s *Scratch, dst []Piece) (out []Piece, dirty, ok bool) {
+	at := uint16(vertex - g.first)
+	s.ins, s.del = s.ins[:0], s.del[:0]
+	if d := g.delta.Load(); d != nil {
+		if head := d.head(at); head != 0 {
+			dirty = true
+			var walked int
+			s.ins, s.del, walked = d.visible(head, v, far, s.ins, s.del)
+			if s.Walked += walked; walked > maxWalk {
+				return dst, true, false
+			}
+		}
+	}
+	s.ps = g.pieces(at, s.ps[:0])
+	k := 0
+	for _, p := range s.ps {
 		if p.OtherHigh != far&high {
 			continue
 		}
 		if lo, hi := p.search(far, 0), p.search(far+1, 0); lo < hi {
-			dst[k] = p.Cut(lo, hi)
+			s.ps[k] = p.Cut(lo, hi)
 			k++
 		}
 	}
-	return dst[:k], dirty
+	s.ps = s.ps[:k]
+	if len(s.ins)+len(s.del) == 0 {
+		return append(dst, s.ps...), dirty, true
+	}
+	return s.merge(dst), dirty, true
 }
 
 // Loops tells whether some vertex may have a relationship with itself.
@@ -186,7 +202,7 @@ func (g *Generation) bytes() int64 {
 func (g *Generation) push(vertex uint64, e event) (grew int64) {
 	d := g.delta.Load()
 	if d == nil {
-		d = new(delta)
+		d = newDelta(0)
 		grew = d.bytes()
 		g.delta.Store(d)
 	}
@@ -194,9 +210,10 @@ func (g *Generation) push(vertex uint64, e event) (grew int64) {
 }
 
 // byVertex calls f with the first n events in the order in which they were told of. The number was read under the segment's mutex; reading needs none.
-func (d *delta) byVertex(n int, f func(v uint16, e *event)) {
+func (d *delta) byVertex(w *folder, n int, f func(v uint16, e *event)) {
 	log := *d.log.Load()
-	of := make([]int32, n) // the vertex of each event, + 1
+	of := append(w.of[:0], make([]int32, n)...) // the vertex of each event, + 1
+	w.of = of
 	for v := range runSize {
 		for h := d.head(uint16(v)); h != 0; h = log[h-1].prev {
 			if int(h) <= n {
@@ -211,9 +228,4 @@ func (d *delta) byVertex(n int, f func(v uint16, e *event)) {
 			f(uint16(of[i]-1), &log[i])
 		}
 	}
-}
-
-// sorted puts changes of one vertex into the order of lists, the coming of a relationship before its going.
-func sorted(es []event) {
-	slices.SortFunc(es, func(a, b event) int { return cmp.Or(a.before(&b), cmp.Compare(a.x&1, b.x&1)) })
 }

@@ -3,6 +3,7 @@ package adjacency
 import (
 	"slices"
 	"sort"
+	"sync"
 )
 
 const (
@@ -31,6 +32,14 @@ func (p *Piece) Cut(from, to int) Piece {
 	return Piece{p.RelHigh, p.OtherHigh, p.Rel[from:to:to], p.Other[from:to:to]}
 }
 
+// Len counts the relationships of a list.
+func Len(ps []Piece) (n int) {
+	for i := range ps {
+		n += len(ps[i].Rel)
+	}
+	return n
+}
+
 // Without takes the relationships with one far end out of a list.
 func Without(ps []Piece, far uint64) []Piece {
 	for i := 0; i < len(ps); i++ {
@@ -42,15 +51,20 @@ func Without(ps []Piece, far uint64) []Piece {
 		if lo == hi {
 			continue
 		}
-		var keep []Piece
-		if lo > 0 {
-			keep = append(keep, p.Cut(0, lo))
+		n := len(p.Rel)
+		switch {
+		case lo > 0 && hi < n:
+			ps[i] = p.Cut(0, lo)
+			i++
+			ps = slices.Insert(ps, i, p.Cut(hi, n))
+		case lo > 0:
+			ps[i] = p.Cut(0, lo)
+		case hi < n:
+			ps[i] = p.Cut(hi, n)
+		default:
+			ps = slices.Delete(ps, i, i+1)
+			i--
 		}
-		if hi < len(p.Rel) {
-			keep = append(keep, p.Cut(hi, len(p.Rel)))
-		}
-		ps = slices.Replace(ps, i, i+1, keep...)
-		i += len(keep) - 1
 	}
 	return ps
 }
@@ -195,10 +209,20 @@ type maker struct {
 	brk   int // its breaks
 }
 
-// room makes room for so many relationships.
-func (m *maker) room(edges, vertices int) {
-	m.b.rel, m.b.other = make([]uint32, 0, edges), make([]uint32, 0, edges)
-	m.ids, m.b.off = make([]uint16, 0, vertices), make([]uint32, 0, vertices+1)
+// makers keep their memory from base to base.
+var makers = sync.Pool{New: func() any { return new(maker) }}
+
+func (z sizes) maker(first uint64) *maker {
+	m := makers.Get().(*maker)
+	b := &m.b
+	*m = maker{sizes: z, first: first, ids: m.ids[:0], b: base{off: b.off[:0], rel: b.rel[:0], other: b.other[:0], breaks: b.breaks[:0]}}
+	return m
+}
+
+// free gives the memory back; the base that was made has none of it.
+func (m *maker) free() {
+	m.b.hubs = nil
+	makers.Put(m)
 }
 
 func (m *maker) vertex(v uint16) {
@@ -290,35 +314,32 @@ func (z sizes) appendChunks(dst []Piece, p Piece) []Piece {
 	return dst
 }
 
-// done returns the base. Memory that was made in advance and is not used is given back where it is much.
-func (m *maker) done() *base {
+// done returns the base, in memory of its size.
+func (m *maker) done() base {
 	m.close()
-	b := &m.b
+	b := base{rel: fit(m.b.rel), other: fit(m.b.other), breaks: fit(m.b.breaks), hubs: m.b.hubs, edges: m.b.edges, loops: m.b.loops}
 	end := uint32(len(b.rel))
 	if len(m.ids) >= sparseBelow {
-		off, k := make([]uint32, runSize+1), 0
-		for v := range off {
+		k := 0
+		b.off = make([]uint32, runSize+1)
+		for v := range b.off {
 			for k < len(m.ids) && int(m.ids[k]) < v {
 				k++
 			}
-			if off[v] = end; k < len(m.ids) {
-				off[v] = b.off[k]
+			if b.off[v] = end; k < len(m.ids) {
+				b.off[v] = m.b.off[k]
 			}
 		}
-		b.off = off
 	} else if len(m.ids) > 0 {
-		b.ids, b.off = fit(m.ids), fit(append(b.off, end))
-	} else {
-		b.off = nil
+		m.b.off = append(m.b.off, end)
+		b.ids, b.off = fit(m.ids), fit(m.b.off)
 	}
-	b.rel, b.other, b.breaks = fit(b.rel), fit(b.other), fit(b.breaks)
 	return b
 }
 
-// fit returns s in memory of about its size.
 func fit[T any](s []T) []T {
-	if cap(s)-len(s) <= len(s)/16 {
-		return s
+	if len(s) == 0 {
+		return nil
 	}
 	return append(make([]T, 0, len(s)), s...)
 }

@@ -1,6 +1,7 @@
 package adjacency
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -195,7 +196,10 @@ func (s *Segment) openLocked() bool {
 
 // publishLocked makes a generation out of what the builder has read and what writers told of meanwhile.
 func (s *Segment) publishLocked(b *built) {
-	g := &Generation{base: *b.base, first: FirstOf(s.run), seen: b.seen, seenMax: b.seenMax}
+	g := &Generation{base: b.base, first: FirstOf(s.run), seen: b.seen, seenMax: b.seenMax}
+	if n := len(b.events) + len(s.pending); n > 0 {
+		g.delta.Store(newDelta(n))
+	}
 	for i := range b.events {
 		g.push(b.near[i], b.events[i])
 	}
@@ -237,6 +241,14 @@ func (s *Segment) Walked(n int) {
 	s.side.cache.enqueue(task{s, true})
 }
 
+// folder is the memory of a fold.
+type folder struct {
+	past, keep []change
+	of         []int32
+}
+
+var folders = sync.Pool{New: func() any { return new(folder) }}
+
 // fold makes a new generation whose base has every change that all snapshots see (rules B10).
 func (s *Segment) fold() {
 	c := s.side.cache
@@ -256,16 +268,17 @@ func (s *Segment) fold() {
 	s.mu.Unlock()
 
 	sched.Point("adjacency.fold.read")
-	past := map[uint16][]event{}
-	var keep []event
-	var at []uint16
-	d.byVertex(n, func(v uint16, e *event) {
+	w := folders.Get().(*folder)
+	defer folders.Put(w)
+	past, keep := w.past[:0], w.keep[:0]
+	defer func() { w.past, w.keep = past, keep }()
+	d.byVertex(w, n, func(v uint16, e *event) {
 		switch st, csn := c.m.Outcome(e.xid()); {
 		case st == txn.Aborted:
 		case st == txn.Committed && csn <= h.CSN:
-			past[v] = append(past[v], *e)
+			past = append(past, change{v, *e})
 		default:
-			keep, at = append(keep, *e), append(at, v)
+			keep = append(keep, change{v, *e})
 		}
 	})
 	if len(keep) == n {
@@ -283,9 +296,10 @@ func (s *Segment) fold() {
 		}
 		return
 	}
-	next := &Generation{first: g.first, base: *c.sizes.folded(&g.base, g.first, past)}
+	next := &Generation{first: g.first, base: c.sizes.folded(&g.base, g.first, past)}
+	next.delta.Store(newDelta(len(keep)))
 	for i := range keep {
-		next.push(g.first|uint64(at[i]), keep[i])
+		next.push(g.first|uint64(keep[i].v), keep[i].event)
 	}
 	sched.Point("adjacency.fold.merged")
 
@@ -296,7 +310,7 @@ func (s *Segment) fold() {
 	}
 	// What was told of meanwhile goes with it; nothing is told between here and the change of generations.
 	i := 0
-	d.byVertex(d.n, func(v uint16, e *event) {
+	d.byVertex(w, d.n, func(v uint16, e *event) {
 		if i >= n {
 			next.push(g.first|uint64(v), *e)
 		}
@@ -309,22 +323,28 @@ func (s *Segment) fold() {
 	s.folds = max(s.folds, 2*len(keep))
 }
 
+// change is an event and its vertex.
+type change struct {
+	v uint16
+	event
+}
+
 // folded is a base with changes in it.
-func (z sizes) folded(b *base, first uint64, past map[uint16][]event) *base {
-	n := 0
-	for v := range past {
-		sorted(past[v])
-		n += len(past[v])
-	}
-	changed := make([]uint16, 0, len(past))
-	for v := range past {
-		changed = append(changed, v)
-	}
-	slices.Sort(changed)
-	m := &maker{sizes: z, first: first}
-	m.room(len(b.rel)+n, max(len(b.off), len(b.ids)+len(past)))
+func (z sizes) folded(b *base, first uint64, past []change) base {
+	// In the order of lists, the coming of a relationship before its going.
+	slices.SortFunc(past, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.v, b.v), a.before(&b.event), cmp.Compare(a.x&1, b.x&1))
+	})
+	m := z.maker(first)
+	defer m.free()
 	var ps []Piece
-	one := func(v uint16, changes []event) {
+	one := func(v uint16) {
+		n := 0
+		for n < len(past) && past[n].v == v {
+			n++
+		}
+		changes := past[:n]
+		past = past[n:]
 		h := b.hub(v)
 		if h == nil {
 			ps = b.pieces(v, ps[:0])
@@ -346,22 +366,19 @@ func (z sizes) folded(b *base, first uint64, past map[uint16][]event) *base {
 		}
 	}
 	b.vertices(func(v uint16) {
-		for ; len(changed) > 0 && changed[0] < v; changed = changed[1:] {
-			one(changed[0], past[changed[0]])
+		for len(past) > 0 && past[0].v < v {
+			one(past[0].v)
 		}
-		if len(changed) > 0 && changed[0] == v {
-			changed = changed[1:]
-		}
-		one(v, past[v])
+		one(v)
 	})
-	for _, v := range changed {
-		one(v, past[v])
+	for len(past) > 0 {
+		one(past[0].v)
 	}
 	return m.done()
 }
 
 // apply calls f with a list that changes were applied to, in order. Changes are in order, a coming before the going of the same relationship.
-func apply(ps []Piece, changes []event, f func(far, rel uint64)) {
+func apply(ps []Piece, changes []change, f func(far, rel uint64)) {
 	i := 0
 	emit := func(far, rel uint64) {
 		// What came here may have gone again.
@@ -395,10 +412,11 @@ func apply(ps []Piece, changes []event, f func(far, rel uint64)) {
 }
 
 // folded is a hub with changes in it: only chunks that they fall into are made anew.
-func (h *hub) folded(changes []event, z sizes) hub {
+func (h *hub) folded(changes []change, z sizes) hub {
 	out := hub{v: h.v, chunks: make([]Piece, 0, len(h.chunks)+1)}
-	take := func(ps []Piece, es []event) {
-		m := &maker{}
+	take := func(ps []Piece, es []change) {
+		m := z.maker(0)
+		defer m.free()
 		apply(ps, es, func(far, rel uint64) {
 			m.high(rel, far)
 			m.b.rel, m.b.other = append(m.b.rel, uint32(rel)), append(m.b.other, uint32(far))

@@ -242,9 +242,7 @@ func (x *expand) lend(id uint64) bool {
 		var n int
 		n, dirty = gen.Degree(id, x.view, &x.scratch)
 		if both && gen.Loops() {
-			for _, p := range x.between(gen, id, id) {
-				n -= len(p.Rel)
-			}
+			n -= x.loops(gen, id)
 		}
 		x.counting[x.row] += int64(n)
 	case !x.into:
@@ -253,7 +251,12 @@ func (x *expand) lend(id uint64) bool {
 			x.ps = adjacency.Without(x.ps, id) // a loop was found among the outgoing ones
 		}
 	case !both || x.dst[x.row] != id:
-		x.ps, dirty = gen.Between(id, x.dst[x.row], x.view, &x.scratch, x.ps)
+		var ok bool
+		if x.ps, dirty, ok = gen.Between(id, x.dst[x.row], x.view, &x.scratch, x.ps); !ok {
+			count.HopsIndex++
+			x.walked(seg)
+			return false
+		}
 	}
 	count.HopsCached++
 	if dirty {
@@ -262,11 +265,18 @@ func (x *expand) lend(id uint64) bool {
 	return true
 }
 
-// between returns the relationships from a vertex to another; they are not handed out.
-func (x *expand) between(gen *adjacency.Generation, near, far uint64) []adjacency.Piece {
-	ps, _ := gen.Between(near, far, x.view, &x.scratch, x.ps[:0])
+// loops counts a vertex's relationships with itself.
+func (x *expand) loops(gen *adjacency.Generation, id uint64) (n int) {
+	ps, _, ok := gen.Between(id, id, x.view, &x.scratch, x.ps[:0])
+	if !ok {
+		ps, _ = gen.List(id, x.view, &x.scratch, x.ps[:0])
+		all := adjacency.Len(ps)
+		ps = adjacency.Without(ps, id)
+		x.ps = ps[:0]
+		return all - adjacency.Len(ps)
+	}
 	x.ps = ps[:0]
-	return ps
+	return adjacency.Len(ps)
 }
 
 // walked counts a list that had changed.
