@@ -38,7 +38,7 @@ pasted into the text.`,
   hedgerow bench run --in net --load --target embedded: --report result
   hedgerow bench run --in net --target hedgerow://127.0.0.1:5433/main --target postgres://127.0.0.1/bench --connections 1,4`,
 	}
-	cmd.AddCommand(benchGenerate(), benchLoad(), benchRun(), benchList(), benchReport())
+	cmd.AddCommand(benchGenerate(), benchLoad(), benchRun(), benchList(), benchReport(), benchScale())
 	return cmd
 }
 
@@ -311,6 +311,58 @@ func benchReport() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "markdown", "markdown, csv, json or html")
+	return cmd
+}
+
+func benchScale() *cobra.Command {
+	var opt bench.ScaleOptions
+	var format string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "scale [--vertices N,N …]",
+		Short: "Measure how this database's own costs grow with its data",
+		Long: `Scale loads random graphs of several sizes into databases of their own, in this process, and measures loading, opening, size on disk, hops by state of what is
+cached, path searches and writes. Ctrl-C ends it with what was measured so far, and status 1.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != "markdown" && format != "json" {
+				return usage("--format is markdown or json, not %q", format)
+			}
+			if opt.Degree < 1 || opt.Duration <= 0 {
+				return usage("--degree and --duration must be above zero")
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			bar, done := benchBar(quiet)
+			step := int64(0)
+			opt.Progress = func(n int, what string) {
+				step++
+				bar(fmt.Sprintf("%d vertices: %s", n, what), step, int64(25*len(opt.Vertices)))
+			}
+			rep, err := bench.Scale(ctx, opt)
+			done(err == nil)
+			if err != nil {
+				return err
+			}
+			b := rep.Markdown()
+			if format == "json" {
+				if b, err = rep.JSON(); err != nil {
+					return err
+				}
+			}
+			if _, err = cmd.OutOrStdout().Write(b); err == nil && rep.Interrupted {
+				return errors.New("interrupted; these are the figures so far")
+			}
+			return err
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntSliceVar(&opt.Vertices, "vertices", []int{10_000, 100_000, 1_000_000}, "sizes of the graphs")
+	fl.IntVar(&opt.Degree, "degree", 5, "edges that begin at each vertex")
+	fl.StringVar(&opt.Dir, "dir", "", "where databases and files are made, and removed; without it the system's directory for such")
+	fl.DurationVar(&opt.Duration, "duration", 500*time.Millisecond, "of each measurement")
+	fl.StringVar(&format, "format", "markdown", "markdown or json")
+	fl.BoolVar(&quiet, "quiet", false, "print only errors, and figures")
 	return cmd
 }
 

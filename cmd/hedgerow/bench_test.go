@@ -37,11 +37,18 @@ func TestBench(t *testing.T) {
 	if code, out, _ := hedge(t, "", "bench", "list"); code != 0 || strings.Count(out, "\n  s") != 10 || !strings.Contains(out, "\nbulk\n") {
 		t.Errorf("exit %d, %s", code, out)
 	}
+	for format, want := range map[string]string{"markdown": "| point read |", "json": `"What": "point read"`} {
+		if code, out, errs := hedge(t, "", "bench", "scale", "--vertices", "200", "--duration", "1ms", "--dir", dir, "--format", format); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s%s", code, out, errs)
+		}
+	}
 	for _, c := range []struct {
 		code int
 		args []string
 		want string
 	}{
+		{2, []string{"scale", "--degree", "0"}, "--degree"},
+		{1, []string{"scale", "--vertices", "5"}, "too small"},
 		{2, []string{"generate"}, "--out DIR"},
 		{1, []string{"generate", "--out", net, "--sf", "0.001"}, "between"},
 		{2, []string{"run", "--target", "embedded:"}, "--in DIR"},
