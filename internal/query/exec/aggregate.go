@@ -58,6 +58,15 @@ func (o *aggregate) open() error {
 	return o.in.op.open()
 }
 
+// renew replaces the aggregators that have been charged for something: the charge was that of another statement.
+func (o *aggregate) renew() {
+	for i, a := range o.n.Aggs {
+		if o.aggs[i].Size() != 0 {
+			o.aggs[i] = expr.NewAggregator(a.Call)
+		}
+	}
+}
+
 func (l *lateGroups) close() {
 	l.rows.Close()
 	l.out.Close()

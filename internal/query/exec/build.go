@@ -20,6 +20,7 @@ func (x *run) build(n plan.Node) (operator, error) {
 		return nil, err
 	}
 	x.ops = append(x.ops, o)
+	x.lasting = x.lasting && reusable(o) && len(n.Info().Sieves) == 0
 	made := o
 	if by := n.Info().Sieves; len(by) > 0 {
 		s := &sieved{operator: o, by: by}
@@ -437,6 +438,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 		o.init(x, n.Info())
 		o.spool.init(x, &o.acct)
 		o.bytes.x, o.bytes.acct = x, &o.acct
+		x.again = append(x.again, o.renew)
 		return o, x.child(&o.in, n.Child)
 	case *plan.SchemaCommand:
 		o := &schemaCommand{n: n}
@@ -517,6 +519,7 @@ func (x *run) aggregate(n *plan.Aggregate) (operator, error) {
 		o.argCol[i], o.argBuf[i] = make([]*vec.Column, len(a.Call.Args)), make([]vec.Column, len(a.Call.Args))
 		o.aggs = append(o.aggs, expr.NewAggregator(a.Call))
 	}
+	x.again = append(x.again, o.renew)
 	return o, nil
 }
 

@@ -14,4 +14,6 @@
 // E4: cancellation is looked at once a batch, every 1,024 edges and every 4,096 comparisons.
 // E5: in the steady state no operator allocates per row.
 // E6: after Close nothing is accounted, whatever happened before.
+// E7: what a small execution has made to run (operators, batches) serves the next one of its plan. It is left only by one that ended well, and
+// holds nothing of its statement then; a cursor that is closed does not reach it any more.
 package exec

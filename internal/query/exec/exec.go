@@ -44,7 +44,9 @@ type Options struct {
 	Zone   *time.Location
 	AGE    bool         // Apache AGE's dialect (rules C8)
 	Cancel *atomic.Bool // set from elsewhere to stop the statement; may be nil
-	Probe  func()       // tests: called whenever the statement looks at Cancel; may be nil
+	// Watched says that whoever sets Cancel does so also when the context ends.
+	Watched bool
+	Probe   func() // tests: called whenever the statement looks at Cancel; may be nil
 
 	// Tx runs schema commands; needed for plans with Schema set.
 	Tx store.Tx
@@ -62,6 +64,9 @@ type Options struct {
 type Prepared struct {
 	Query *plan.Query
 	progs sync.Map // expr.Expr → *compiled
+
+	idle   sync.Pool    // of *run: what small executions have left (E7)
+	reused atomic.Int64 // executions that took one
 }
 
 // Prepare makes a plan ready to run. Expressions are compiled when an execution first needs them.
@@ -143,34 +148,28 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	x := &run{
-		p: p, q: p.Query, ctx: ctx, stmt: stmt, g: g, params: params, opt: o,
-		mem:  &tracker{limit: o.MemLimit, budget: o.Budget},
-		segs: make([]segment, len(p.Query.Segments)),
-	}
-	if o.Cancel != nil {
-		x.cancel = o.Cancel
-	} else {
-		x.cancel = new(atomic.Bool)
-	}
-	if ctx.Done() != nil {
-		x.unwatch = context.AfterFunc(ctx, func() { x.cancel.Store(true) })
-	}
-	if m, ok := stmt.(store.Meter); ok {
-		x.ctx = m.Meter(ctx)
-	}
-	for s, info := range p.Query.Slots {
-		if info.Kind == plan.RowID {
-			x.rowIDs = append(x.rowIDs, s)
+	x := p.take(&o)
+	made := x == nil
+	if made {
+		x = &run{p: p, q: p.Query, mem: &tracker{}, segs: make([]segment, len(p.Query.Segments)), lasting: !o.Profile}
+		for s, info := range p.Query.Slots {
+			if info.Kind == plan.RowID {
+				x.rowIDs = append(x.rowIDs, s)
+			}
 		}
 	}
-	c := &Cursor{x: x}
-	root, err := x.build(p.Query.Root)
-	if err != nil {
-		c.Close()
-		return nil, err
+	x.bind(ctx, stmt, g, params, o)
+	c := &Cursor{x: x, q: p.Query}
+	if made {
+		root, err := x.build(p.Query.Root)
+		if err != nil {
+			x.lasting = false
+			c.Close()
+			return nil, err
+		}
+		x.root = root
 	}
-	x.root = root
+	root := x.root
 	c.res, _ = root.(*produce)
 	if pr, ok := root.(*profiled); ok {
 		c.res, x.rootProfile = pr.op.(*produce), pr.p
@@ -180,6 +179,25 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 		return nil, dberr.New(dberr.Internal, "plan has no ProduceResults at its root")
 	}
 	return c, nil
+}
+
+// bind gives the state of an execution the statement that it serves.
+func (x *run) bind(ctx context.Context, stmt store.Stmt, g store.Graph, params []value.Value, o Options) {
+	x.ctx, x.stmt, x.g, x.params, x.opt = ctx, stmt, g, params, o
+	x.mem.limit, x.mem.budget = o.MemLimit, o.Budget
+	if x.cancel = o.Cancel; x.cancel == nil {
+		x.cancel = new(atomic.Bool)
+	}
+	if !(o.Watched && o.Cancel != nil) && ctx.Done() != nil {
+		cancel := x.cancel
+		x.unwatch = context.AfterFunc(ctx, func() { cancel.Store(true) })
+	}
+	if m, ok := stmt.(store.Meter); ok {
+		x.ctx = m.Meter(ctx)
+	}
+	for _, c := range x.cores {
+		c.bind()
+	}
 }
 
 type segment struct {
@@ -212,6 +230,14 @@ type run struct {
 	keys    map[string]schema.KeyID
 	zeros   []uint64
 	scratch [2][]uint64
+
+	cores    []*core  // of all operators
+	outs     []*rows  // the batches that operators make
+	again    []func() // what an operator puts back before it serves again
+	lasting  bool     // the state may serve again
+	busy     bool     // a call has not returned: after a panic nothing is as it should be
+	detached bool     // all operators but the root are closed
+	wide     int      // rows of the largest batch
 
 	// Build-time scopes.
 	args  []*argState
@@ -260,16 +286,21 @@ func (x *run) check() error {
 
 // Cursor is a running statement.
 type Cursor struct {
-	x       *run
+	x       *run // nil once it serves others
+	q       *plan.Query
 	res     *produce
 	started bool
 	done    bool
 	err     error
 	closed  bool
+
+	// Of a cursor that is closed and has left its state to others.
+	stmt store.Stmt
+	peak int64
 }
 
 // Columns returns the names of the columns; nil if the statement gives none.
-func (c *Cursor) Columns() []string { return c.x.q.Columns }
+func (c *Cursor) Columns() []string { return c.q.Columns }
 
 // Next makes the next rows current and returns their number; 0 means the end. After an error the cursor is finished.
 func (c *Cursor) Next() (int, error) {
@@ -278,6 +309,7 @@ func (c *Cursor) Next() (int, error) {
 	}
 	var n int
 	var err error
+	c.x.busy = true
 	if c.x.rootProfile != nil {
 		n, err = c.x.measureRoot(func() (int, error) { return c.res.rows(&c.started) })
 	} else {
@@ -287,13 +319,14 @@ func (c *Cursor) Next() (int, error) {
 		c.err = err
 		return 0, err
 	}
+	c.x.busy = false
 	if n == 0 {
 		c.done = true
 	}
 	return n, nil
 }
 
-// Row returns row i of the current rows. It is valid until the next call of Next; the values are views.
+// Row returns row i of the current rows. It is valid until the next call of Next or Close; the values are views.
 func (c *Cursor) Row(i int) []value.Value { return c.res.row(i) }
 
 // Close frees what the statement holds; idempotent.
@@ -302,14 +335,27 @@ func (c *Cursor) Close() {
 		return
 	}
 	c.closed = true
-	if c.x.unwatch != nil {
-		c.x.unwatch()
+	x := c.x
+	x.unwatched()
+	for i := len(x.ops) - 1; i >= 0; i-- {
+		if !x.detached || x.ops[i] == operator(c.res) {
+			x.ops[i].close()
+		}
 	}
-	for i := len(c.x.ops) - 1; i >= 0; i-- {
-		c.x.ops[i].close()
+	x.endRenewed()
+	x.mem.close()
+	c.stmt, c.peak = x.stmt, x.mem.peak
+	if x.leave() {
+		c.x, c.res = nil, nil
 	}
-	c.x.endRenewed()
-	c.x.mem.close()
+}
+
+// unwatched ends the watch over the context. A watch that could not be ended may still stop the execution.
+func (x *run) unwatched() {
+	if x.unwatch != nil && !x.unwatch() {
+		x.lasting = false
+	}
+	x.unwatch = nil
 }
 
 // Detach lets go of everything but the rows of a statement that has been evaluated to its end, which are bytes by now: its
@@ -318,25 +364,37 @@ func (c *Cursor) Detach() bool {
 	if c.closed || c.err != nil || !c.res.full {
 		return false
 	}
-	if c.x.unwatch != nil {
-		c.x.unwatch()
-		c.x.unwatch = nil
-	}
+	c.x.unwatched()
 	for i := len(c.x.ops) - 1; i >= 0; i-- {
 		if c.x.ops[i] != operator(c.res) {
 			c.x.ops[i].close()
 		}
 	}
-	c.x.ops = []operator{c.res}
+	c.x.detached = true
 	c.x.endRenewed()
 	return true
 }
 
 // Counters returns what the statement cost so far.
-func (c *Cursor) Counters() *store.Counters { return c.x.counters() }
+func (c *Cursor) Counters() *store.Counters {
+	if c.x == nil {
+		return c.stmt.Counters()
+	}
+	return c.x.counters()
+}
 
 // PeakMemory returns the most bytes that were accounted at one time.
-func (c *Cursor) PeakMemory() int64 { return c.x.mem.peak }
+func (c *Cursor) PeakMemory() int64 {
+	if c.x == nil {
+		return c.peak
+	}
+	return c.x.mem.peak
+}
 
 // Accounted returns the bytes that are accounted now; none after Close (E6).
-func (c *Cursor) Accounted() int64 { return c.x.mem.used }
+func (c *Cursor) Accounted() int64 {
+	if c.x == nil {
+		return 0 // else it would not have been left to others
+	}
+	return c.x.mem.used
+}

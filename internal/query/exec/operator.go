@@ -12,7 +12,7 @@ import (
 
 // operator is a node of a running plan.
 type operator interface {
-	// open starts (again) from the beginning. It does no work that reads.
+	// open starts (again) from the beginning, as if the operator was new (E7). It does no work that reads.
 	open() error
 	// next returns the next batch, nil at the end. A batch has at least one live row and is valid until the next call (E1).
 	next() (*expr.Batch, error)
@@ -44,11 +44,25 @@ func (c *core) init(x *run, info *plan.Base) {
 	if n := len(x.fresh); n > 0 {
 		c.fresh = x.fresh[n-1]
 	}
-	c.env = expr.Env{
-		Ctx: x.ctx, Graph: x.g, Params: x.params, Now: x.opt.Now, TxNow: x.opt.TxNow, Zone: x.opt.Zone,
-		Cancel: x.cancel, Probe: x.opt.Probe, Mem: &c.acct, AGE: x.opt.AGE,
-	}
+	c.env.Mem = &c.acct
+	c.bind()
 	c.out.width = len(x.q.Slots)
+	x.cores, x.outs = append(x.cores, c), append(x.outs, &c.out)
+}
+
+// bind gives the expressions what they know of the statement.
+func (c *core) bind() {
+	x, e := c.x, &c.env
+	e.Ctx, e.Graph, e.Params, e.Cancel, e.Probe, e.AGE = x.ctx, x.g, x.params, x.cancel, x.opt.Probe, x.opt.AGE
+	e.Now, e.TxNow, e.Zone = x.opt.Now, x.opt.TxNow, x.opt.Zone
+}
+
+// unbind forgets the statement, and what was accounted for it.
+func (c *core) unbind() {
+	e := &c.env
+	e.Ctx, e.Graph, e.Params, e.Cancel, e.Probe, e.View = nil, nil, nil, nil, nil, store.View{}
+	c.acct = account{t: c.acct.t}
+	c.mem, c.size = charge{}, 0
 }
 
 func (c *core) close() {
@@ -71,6 +85,7 @@ func (c *core) take() int {
 	case c.size < c.x.opt.BatchSize:
 		c.size = min(4*c.size, c.x.opt.BatchSize)
 	}
+	c.x.wide = max(c.x.wide, c.size)
 	return c.size
 }
 
@@ -114,6 +129,7 @@ func (c *core) program(e expr.Expr) (*expr.Program, error) {
 	}
 	c.pure = c.pure && !p.reads
 	for _, s := range p.subs {
+		c.x.lasting = false
 		if c.subs[s] != nil {
 			continue
 		}
@@ -261,6 +277,7 @@ type input struct {
 
 func (i *input) init(x *run, op operator, info *plan.Base) {
 	i.op, i.keep, i.dense.width = op, x.keepOf(info), len(x.q.Slots)
+	x.outs = append(x.outs, &i.dense)
 }
 
 // next returns the next dense batch of the child.

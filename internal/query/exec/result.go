@@ -36,6 +36,14 @@ func (o *produce) close() {
 	o.core.close()
 }
 
+// renew forgets the rows of the execution before.
+func (o *produce) renew() {
+	o.full = false
+	clear(o.cells[:cap(o.cells)])
+	b := &o.bytes
+	*b = byteSpool{x: b.x, acct: b.acct, cur: b.cur[:0], off: b.off[:0]}
+}
+
 func (o *produce) row(i int) []value.Value {
 	w := len(o.n.Cols)
 	return o.cells[i*w : (i+1)*w : (i+1)*w]

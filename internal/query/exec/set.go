@@ -56,6 +56,7 @@ func (s *setter) init(c *core, items []plan.SetItem) (err error) {
 	s.c = c
 	s.out[0].props.x, s.out[1].props.x = c.x, c.x
 	s.items = make([]setItem, len(items))
+	c.x.again = append(c.x.again, s.renew)
 	for i := range items {
 		it := &s.items[i]
 		it.SetItem = &items[i]
@@ -70,6 +71,15 @@ func (s *setter) init(c *core, items []plan.SetItem) (err error) {
 		}
 	}
 	return nil
+}
+
+// renew forgets the names and values of the statement before.
+func (s *setter) renew() {
+	for i := range s.items {
+		s.items[i].ready, s.items[i].haveKey = false, false
+	}
+	s.out[0].props.forget()
+	s.out[1].props.forget()
 }
 
 // batch evaluates all items on the rows of b, then writes row by row: nothing that an item reads is written here.

@@ -88,6 +88,12 @@ func (p *propRows) reset() {
 	p.keys, p.vals, p.ends, p.repl = p.keys[:0], p.vals[:0], p.ends[:0], p.repl[:0]
 }
 
+// forget lets go of the values.
+func (p *propRows) forget() {
+	clear(p.vals[:cap(p.vals)])
+	clear(p.rows[:cap(p.rows)])
+}
+
 // begin starts a row; a row ends where the next begins.
 func (p *propRows) begin(replace bool) {
 	p.repl = append(p.repl, replace)
@@ -194,6 +200,7 @@ type createItem struct {
 func (w *creator) init(c *core, items []plan.CreateItem) error {
 	w.c, w.props.x = c, c.x
 	w.items = make([]createItem, len(items))
+	c.x.again = append(c.x.again, w.renew)
 	for i := range items {
 		it := &w.items[i]
 		it.CreateItem = &items[i]
@@ -216,6 +223,14 @@ func (w *creator) init(c *core, items []plan.CreateItem) error {
 		}
 	}
 	return nil
+}
+
+// renew forgets the names and values of the statement before.
+func (w *creator) renew() {
+	for i := range w.items {
+		w.items[i].ready = false
+	}
+	w.props.forget()
 }
 
 // names resolves labels, type and keys; they are made when they are missing.
