@@ -198,7 +198,8 @@ func (d *db) Indexes(context.Context) ([]Index, error) {
 	}, nil
 }
 
-func (d *db) Faults(context.Context, func(string)) error { return nil }
+func (d *db) Faults(context.Context, func(string)) error  { return nil }
+func (d *db) Derived(context.Context, func(string)) error { return nil }
 
 func (d *db) check() *Report {
 	d.t.Helper()

@@ -44,6 +44,8 @@ type Source interface {
 	Indexes(ctx context.Context) ([]Index, error)
 	// Faults, if there are any in the catalog itself, are told to report.
 	Faults(ctx context.Context, report func(reason string)) error
+	// Derived tells of what is made from rows and indexes and does not agree with them. It is asked if they are in order.
+	Derived(ctx context.Context, report func(reason string)) error
 }
 
 // Database checks everything: the catalog against the files, each heap, each index, rows against entries both ways.
@@ -90,7 +92,10 @@ func (r *Report) Database(ctx context.Context, pool *buffer.Pool, xs Transaction
 		}
 	}
 	r.name = ""
-	return nil
+	if r.NumFaults > 0 {
+		return nil
+	}
+	return src.Derived(ctx, func(reason string) { r.fault(Finding{Block: page.NoBlock, Reason: reason}) })
 }
 
 // files holds the catalog against the directory.

@@ -3,9 +3,17 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
+	"github.com/hedgerowdb/hedgerow/internal/check"
+	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/engine"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
@@ -310,7 +318,7 @@ func TestBuildThatFails(t *testing.T) { // B10
 	ctx, cancel := context.WithCancel(bg)
 	ctl := schedInstall(t)
 	ctl.Call("adjacency.build.building", cancel)
-	if err := c.g.(warmer).WarmGraph(ctx, c.stmt.View(c.cid), nil); err == nil {
+	if err := c.g.(store.GraphCache).WarmGraphCache(ctx, c.stmt.View(c.cid), nil); err == nil {
 		t.Error("the build went on")
 	}
 	ctl.Call("adjacency.build.building", func() {})
@@ -415,5 +423,139 @@ func TestMemoryOfNeighbourhoodsIsBounded(t *testing.T) { // B10
 	db.Adjacency().EvictAll()
 	if used, _ := db.Adjacency().Bytes(); used-db.Adjacency().Sizes().Roots != 0 {
 		t.Errorf("%d bytes without a segment", used)
+	}
+}
+
+// Sessions write and read side by side while the background builds, folds and evicts under them: what each sees in memory is what it sees in the
+// indexes.
+func TestNeighbourhoodsUnderManySessions(t *testing.T) { // B10
+	total := 2 * time.Second
+	if s, err := strconv.Atoi(os.Getenv("HEDGEROW_STRESS_SECONDS")); err == nil {
+		total = time.Duration(s) * time.Second
+	}
+	o := options(vfs.NewMem())
+	o.Steps, o.GraphCacheBytes = false, 256<<10
+	o.GraphCache = adjacency.Options{FoldMin: 8, HubEdges: 24, ChunkEdges: 6, TxCap: 40}
+	db, err := engine.Open(bg, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeDB(t, db)
+	update(t, db, func(x *client) { x.must(x.tx.CreateGraph(bg, "graph")) })
+	var ids []uint64
+	update(t, db, func(c *client) {
+		c.begin()
+		ids = tangle(t, c, rand.New(rand.NewPCG(7, 7)), 40, 200)
+	})
+	end := time.Now().Add(total)
+	var lists, changed, fromIndex atomic.Int64
+	var wg sync.WaitGroup
+	for w := range 5 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(w), 6))
+			s := &soft{TB: t}
+			for time.Now().Before(end) && !t.Failed() {
+				iso := store.ReadCommitted
+				if rng.IntN(2) == 0 {
+					iso = store.RepeatableRead
+				}
+				c := begin(s, db, iso)
+				err := s.try(func() {
+					for range 1 + rng.IntN(4) {
+						c.begin()
+						a, b := ids[rng.IntN(5)], ids[rng.IntN(len(ids))]
+						switch rng.IntN(6) {
+						case 0, 1:
+							for range 1 + rng.IntN(5) {
+								c.rel(fmt.Sprintf("T%d", rng.IntN(3)), a, b)
+							}
+						case 2:
+							if all := c.expanded(c.stmt.View(c.cid), []uint64{a}, store.Both, nil, 1024); len(all) > 0 {
+								c.must(c.g.Delete(bg, c.cid, schema.Edge, []uint64{all[rng.IntN(len(all))].rel}, nil, false))
+							}
+						}
+						c.sameBothWays(c.after(), []uint64{a, b, ids[rng.IntN(len(ids))]})
+						c.sameBothWays(c.stmt.View(c.cid), []uint64{a, b})
+						n := c.stmt.Counters()
+						lists.Add(n.HopsCached)
+						changed.Add(n.HopsDirty)
+						fromIndex.Add(n.HopsIndex)
+						c.must(c.finish())
+					}
+					if rng.IntN(4) > 0 {
+						c.must(c.commit())
+					}
+				})
+				c.end()
+				_ = c.tx.Rollback()
+				if err != nil {
+					switch dberr.As(err).Code {
+					case dberr.Deadlock, dberr.SerializationFailure:
+						continue
+					}
+					t.Errorf("session %d: %v", w, err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for time.Now().Before(end) {
+			time.Sleep(20 * time.Millisecond)
+			db.Adjacency().EvictAll()
+		}
+	})
+	wg.Wait()
+	n := db.Adjacency().Counters()
+	t.Logf("%d lists in memory, %d changed, %d from the index; built %d, folds %d, overflows %d", lists.Load(), changed.Load(), fromIndex.Load(),
+		n.Built.Load(), n.Folds.Load(), n.Overflows.Load())
+	if lists.Load() == 0 || changed.Load() == 0 || n.Folds.Load() == 0 {
+		t.Error("something never happened")
+	}
+	clean(t, db)
+}
+
+// The check compares what is in memory, and what a build would put there, with the indexes, and says where they differ; so does the procedure's look
+// at a sample, which throws away what differs.
+func TestDifferencesOfNeighbourhoodsAreFound(t *testing.T) { // B10
+	forget := false
+	db := smallCache(t, adjacency.Options{Forget: func() bool { return forget }})
+	a, b := seed(t, db)
+	update(t, db, func(c *client) {
+		c.begin()
+		c.rel("R", a, b)
+		c.rel("R", b, a)
+	})
+	warm(t, db)
+	verify := func() (lists, differences int64) {
+		c := begin(t, db, store.ReadCommitted).begin()
+		defer c.rollback()
+		lists, differences, err := c.g.(store.GraphCache).VerifyGraphCache(bg, c.stmt.View(c.cid), 10)
+		c.must(err)
+		return lists, differences
+	}
+	if n, d := verify(); n != 4 || d != 0 {
+		t.Errorf("%d lists, %d differences", n, d)
+	}
+	clean(t, db)
+	// A change that a writer forgets to tell.
+	update(t, db, func(c *client) {
+		c.begin()
+		forget = true
+		c.rel("R", a, b)
+		forget = false
+	})
+	r, err := db.Check(bg, check.Options{})
+	if err != nil || r.NumFaults != 2 {
+		t.Errorf("the check finds %d faults, %v", r.NumFaults, err)
+	}
+	if _, d := verify(); d != 2 {
+		t.Errorf("%d differences, want one for each end", d)
+	}
+	if _, d := verify(); d != 0 {
+		t.Errorf("%d differences afterwards", d)
+	}
+	clean(t, db)
+	if n := db.Adjacency().Counters(); n.Differences.Load() != 2 {
+		t.Errorf("%d differences are counted", n.Differences.Load())
 	}
 }

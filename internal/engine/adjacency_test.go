@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -32,15 +31,11 @@ func smallCache(t testing.TB, o adjacency.Options) *engine.DB {
 // cache makes the client's reads use what is in memory, or not.
 func (c *client) cache(on bool) { c.tx.(store.GraphCacher).SetGraphCache(on) }
 
-type warmer interface {
-	WarmGraph(ctx context.Context, v store.View, types []schema.LabelID) error
-}
-
 // warm builds every segment.
 func warm(t testing.TB, db *engine.DB) {
 	t.Helper()
 	c := begin(t, db, store.ReadCommitted).begin()
-	c.must(c.g.(warmer).WarmGraph(bg, c.stmt.View(c.cid), nil))
+	c.must(c.g.(store.GraphCache).WarmGraphCache(bg, c.stmt.View(c.cid), nil))
 	c.rollback()
 }
 
@@ -195,7 +190,7 @@ func adjacencyModel(t *testing.T, seed uint64, steps int) {
 				db.Adjacency().EvictAll()
 			} else {
 				c := begin(t, db, store.ReadCommitted).begin()
-				c.must(c.g.(warmer).WarmGraph(bg, c.stmt.View(c.cid), nil))
+				c.must(c.g.(store.GraphCache).WarmGraphCache(bg, c.stmt.View(c.cid), nil))
 				c.rollback()
 			}
 		default:

@@ -397,6 +397,23 @@ type SchemaCounter interface{ SchemaChanges() Counters }
 // GraphCacher is a transaction whose reads may leave alone what the store keeps in memory of neighbourhoods: answers are the same (rules B10).
 type GraphCacher interface{ SetGraphCache(on bool) }
 
+// GraphCache is what a Graph offers whose neighbourhoods are kept in memory.
+type GraphCache interface {
+	// WarmGraphCache builds what readers have not asked for often enough yet, as far as there is memory; no types means all.
+	WarmGraphCache(ctx context.Context, v View, types []schema.LabelID) error
+	// ClearGraphCache forgets the neighbourhoods of every graph.
+	ClearGraphCache()
+	// VerifyGraphCache compares up to sample parts of each type and direction with the indexes; what differs is logged, counted and thrown away.
+	VerifyGraphCache(ctx context.Context, v View, sample int) (lists, differences int64, err error)
+	GraphCacheStatus() []Figure
+}
+
+// Figure is a named number.
+type Figure struct {
+	Name  string
+	Value int64
+}
+
 // Racer is what a Graph offers to MERGE where writers run side by side (rules B14). A store with one writer at a time need not have it.
 type Racer interface {
 	// Latest is a view at a snapshot taken now where the isolation level fixes the statement's own; false where Fresh is that already.

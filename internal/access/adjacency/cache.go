@@ -28,7 +28,11 @@ type Options struct {
 	HubEdges, ChunkEdges int
 	// Workers is how many goroutines build and fold; zero means none: tests call Work.
 	Workers int
-	Logger  *slog.Logger
+	// Eager has the first reader that misses a segment build it, and folds at once: for tests, which want to see it used.
+	Eager bool
+	// Forget, if not nil, says of a change whether to lose it: for tests of those who look for differences.
+	Forget func() bool
+	Logger *slog.Logger
 }
 
 // Counters say what the cache did since it was made.
@@ -39,7 +43,26 @@ type Counters struct {
 	Evictions                      atomic.Int64
 	Overflows                      atomic.Int64 // segments given up because of too many changes
 	Refused                        atomic.Int64 // builds that were not begun: the queue was full, or the time had not come
-	Verified, Differences          atomic.Int64 // lists compared with the indexes
+	// What readers told at the end of each batch: lists read from memory, of them changed ones, lists read from an index instead, changes walked,
+	// and relationships handed out.
+	Hops, DirtyHops, FallbackHops, Walks, Edges atomic.Int64
+	Verified, Differences                       atomic.Int64 // lists compared with the indexes
+}
+
+// Tally is what a reader counts for itself, and tells now and then.
+type Tally struct{ Hops, DirtyHops, FallbackHops, Walks, Edges int64 }
+
+// Count adds what a reader has counted.
+func (c *Cache) Count(t *Tally) {
+	n := &c.counters
+	for _, x := range [...]struct {
+		to *atomic.Int64
+		n  int64
+	}{{&n.Hops, t.Hops}, {&n.DirtyHops, t.DirtyHops}, {&n.FallbackHops, t.FallbackHops}, {&n.Walks, t.Walks}, {&n.Edges, t.Edges}} {
+		if x.n != 0 {
+			x.to.Add(x.n)
+		}
+	}
 }
 
 // Cache is the segments of a database: what they share is the memory, and who builds them.

@@ -51,6 +51,11 @@ type Segment struct {
 // Ready returns the segment's generation, or nil: then the reader uses the index. The 32nd time a build begins in the background.
 func (s *Segment) Ready() *Generation {
 	g := s.gen.Load()
+	if g == nil && s.side.cache.o.Eager {
+		_ = s.side.cache.build(s.side.cache.ctx, s) // what fails is read from the index
+		s.side.cache.Work(s.side.cache.ctx)
+		g = s.gen.Load()
+	}
 	if g == nil {
 		if s.touches.Add(1)%touchesToBuild == 0 {
 			s.side.cache.want(s)
@@ -76,6 +81,9 @@ type Change struct {
 func (d *Side) Tell(c Change) {
 	s := d.at(RunOf(c.Near))
 	if s == nil || state(s.state.Load()) == absent {
+		return
+	}
+	if f := s.side.cache.o.Forget; f != nil && f() {
 		return
 	}
 	sched.Point("adjacency.tell.before")

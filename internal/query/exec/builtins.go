@@ -25,7 +25,7 @@ var fieldTypes = map[string]expr.Type{
 }
 
 // defaultValues are the defaults that signatures write.
-var defaultValues = map[string]value.Value{"null": {}, "{}": value.NewMap(nil, nil), "300": value.NewInt(300), "": value.NewString("")}
+var defaultValues = map[string]value.Value{"null": {}, "{}": value.NewMap(nil, nil), "300": value.NewInt(300), "16": value.NewInt(16), "": value.NewString("")}
 
 // builtin makes a procedure from its signature: name(argument = default :: TYPE, …) :: (column :: TYPE, …), or without columns.
 func builtin(signature, mode, description string, run func(c *calling, args []value.Value, yield yielder) error) Procedure {
@@ -155,6 +155,7 @@ var builtins = func() []Procedure {
 		analyzeProcedure,
 		statisticsProcedure,
 	}
+	list = append(list, graphCacheProcedures...)
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list
 }()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/engine"
 	"github.com/hedgerowdb/hedgerow/internal/query/exec"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
@@ -22,7 +23,7 @@ import (
 func TestTCK(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { tck(t, New(nil)) })
 	t.Run("engine", func(t *testing.T) {
-		table := tck(t, On(engineStore(t)))
+		table := tck(t, On(cachedStore(t)))
 		if *rewriteDocs {
 			if err := os.WriteFile("../../../docs/tck.md", []byte(table), 0o644); err != nil {
 				t.Fatal(err)
@@ -36,11 +37,25 @@ var rewriteDocs = flag.Bool("rewrite-docs", false, "write the result into docs/t
 // engineStore opens a storage engine whose files are in memory.
 func engineStore(t *testing.T) store.Store {
 	t.Helper()
-	db, err := engine.Open(context.Background(), engine.Options{CacheBytes: 64 << 20})
+	return engineWith(t, adjacency.Options{})
+}
+
+// cachedStore is an engine that answers from neighbourhoods in memory whenever it can, in the smallest parts that there are.
+func cachedStore(t *testing.T) store.Store {
+	t.Helper()
+	return engineWith(t, adjacency.Options{Eager: true, FoldMin: 3, HubEdges: 4, ChunkEdges: 2})
+}
+
+func engineWith(t *testing.T, o adjacency.Options) store.Store {
+	t.Helper()
+	db, err := engine.Open(context.Background(), engine.Options{CacheBytes: 64 << 20, GraphCache: o})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if n := db.Adjacency().Counters(); o.Eager && (n.Built.Load() == 0 || n.DeltaEntries.Load() == 0) {
+			t.Errorf("%d neighbourhoods were built, %d changes told of", n.Built.Load(), n.DeltaEntries.Load())
+		}
 		if err := db.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
@@ -106,6 +121,7 @@ var later = map[string]string{}
 func TestCases(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { runCases(t, New(nil), false) })
 	t.Run("engine", func(t *testing.T) { runCases(t, On(engineStore(t)), !testing.Short()) })
+	t.Run("engine, neighbourhoods in memory", func(t *testing.T) { runCases(t, On(cachedStore(t)), false) })
 }
 
 // runCases runs the cases; those about speed only where an index is one and a scan is not a walk through all versions.
@@ -189,7 +205,8 @@ func TestDifferential(t *testing.T) {
 		t.Logf("%d statements, of which %d failed alike", ran, failed)
 	}
 	t.Run("memory", func(t *testing.T) { compare(t, n, seed, New(nil)) })
-	t.Run("engine", func(t *testing.T) { compare(t, n/2, seed+1<<32, On(engineStore(t))) })
+	t.Run("engine", func(t *testing.T) { compare(t, n/3, seed+1<<32, On(engineStore(t))) })
+	t.Run("engine, neighbourhoods in memory", func(t *testing.T) { compare(t, n/3, seed+2<<32, On(cachedStore(t))) })
 }
 
 // TestTCKRules runs the TCK with every rule of the planner off, and with those that pay only for many rows applied to few.

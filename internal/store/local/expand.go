@@ -39,6 +39,7 @@ type expand struct {
 	p       int                  // the next of them
 	lent    bool                 // the step is lent, not read from the index
 	scratch adjacency.Scratch
+	tally   adjacency.Tally
 	// counting is where numbers are wanted instead of relationships: a segment lends nothing then.
 	counting []int64
 }
@@ -228,10 +229,9 @@ func (x *expand) lend(id uint64) bool {
 	if seg == nil {
 		return false
 	}
-	count := &x.g.s.counters
 	gen := seg.Ready()
 	if gen == nil {
-		count.HopsIndex++
+		x.tally.FallbackHops++
 		return false
 	}
 	var dirty bool
@@ -253,12 +253,12 @@ func (x *expand) lend(id uint64) bool {
 	case !both || x.dst[x.row] != id:
 		var ok bool
 		if x.ps, dirty, ok = gen.Between(id, x.dst[x.row], x.view, &x.scratch, x.ps); !ok {
-			count.HopsIndex++
+			x.tally.FallbackHops++
 			x.walked(seg)
 			return false
 		}
 	}
-	count.HopsCached++
+	x.tally.Hops++
 	if dirty {
 		x.walked(seg)
 	}
@@ -281,8 +281,8 @@ func (x *expand) loops(gen *adjacency.Generation, id uint64) (n int) {
 
 // walked counts a list that had changed.
 func (x *expand) walked(seg *adjacency.Segment) {
-	count := &x.g.s.counters
-	count.HopsDirty++
+	x.tally.DirtyHops++
+	x.tally.Walks += int64(x.scratch.Walked)
 	seg.Walked(x.scratch.Walked)
 	x.scratch.Walked = 0
 }
@@ -296,7 +296,7 @@ func (x *expand) take(max int) (p adjacency.Piece, in bool) {
 	} else {
 		x.p++
 	}
-	x.g.s.counters.EdgesRead += int64(len(p.Rel))
+	x.tally.Edges += int64(len(p.Rel))
 	_, in = x.side(int(x.live[x.step]))
 	return p, in
 }
@@ -328,6 +328,21 @@ func (x *expand) judge(ctx context.Context, c *btree.Cursor) (rel, other uint64,
 	return id, far, store.Hint(root), in, true, nil
 }
 
+// end lets go of pages, and counts what the call has cost.
+func (x *expand) end() {
+	x.g.r.done()
+	t, n := &x.tally, &x.g.s.counters
+	if *t == (adjacency.Tally{}) {
+		return
+	}
+	n.HopsCached += t.Hops
+	n.HopsDirty += t.DirtyHops
+	n.HopsIndex += t.FallbackHops
+	n.EdgesRead += t.Edges
+	x.g.s.tx.s.adj.Count(t)
+	*t = adjacency.Tally{}
+}
+
 // begin prepares a call that hands out.
 func (x *expand) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -350,7 +365,7 @@ func (x *expand) Next(ctx context.Context, max int, out *store.Edges) error {
 	if err := x.begin(ctx); err != nil {
 		return err
 	}
-	defer x.g.r.done()
+	defer x.end()
 	for len(out.Rel) < max {
 		c, more, err := x.next(ctx)
 		if !more || err != nil {
@@ -411,7 +426,7 @@ func (c *runCursor) Next(ctx context.Context, max int, out *store.Runs) error {
 	if err := x.begin(ctx); err != nil {
 		return err
 	}
-	defer x.g.r.done()
+	defer x.end()
 	defer out.Done()
 	for n := 0; n < max; {
 		c, more, err := x.next(ctx)
@@ -457,7 +472,7 @@ func (g *graphView) Degree(ctx context.Context, v store.View, src []uint64, dir 
 		return err
 	}
 	defer x.Close()
-	defer g.r.done()
+	defer x.end()
 	clear(out[:len(src)])
 	x.counting = out
 	defer func() { x.counting = nil }()
