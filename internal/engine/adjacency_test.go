@@ -337,3 +337,42 @@ func BenchmarkNeighbours(b *testing.B) {
 	})
 	b.Run("changed", walk)
 }
+
+// A relationship takes at most 28 bytes in memory, both directions together, where nodes have four or more; of a type that few nodes have it takes
+// no more than its own row.
+func TestBytesOfNeighbourhoodsInMemory(t *testing.T) {
+	const nodes = 12000
+	for _, c := range []struct {
+		name string
+		rels int
+		most float64
+	}{
+		{"four a node", 4 * nodes, 28},
+		{"one in twenty nodes", nodes / 20, 57}, // line pointer, header and row without properties
+	} {
+		db := fresh(t)
+		update(t, db, func(x *client) {
+			x.begin()
+			var out store.Hits
+			x.must(x.g.CreateNodes(bg, x.cid, []schema.LabelID{x.label("N")}, make([]store.PropRow, nodes), &out))
+			rng := rand.New(rand.NewPCG(5, 5))
+			start, end := make([]uint64, c.rels), make([]uint64, c.rels)
+			for i := range start {
+				start[i], end[i] = out.ID[rng.IntN(nodes)], out.ID[rng.IntN(nodes)]
+			}
+			var rels store.Hits
+			for at := 0; at < c.rels; at += 1000 {
+				to := min(c.rels, at+1000)
+				x.must(x.g.CreateRels(bg, x.cid, x.typ("R"), start[at:to], end[at:to], nil, &rels))
+			}
+		})
+		before, _ := db.Adjacency().Bytes()
+		warm(t, db)
+		z := db.Adjacency().Sizes()
+		per := float64(z.Bytes-before) / float64(c.rels)
+		t.Logf("%s: %.1f bytes a relationship", c.name, per)
+		if z.Edges != int64(2*c.rels) || per > c.most {
+			t.Errorf("%s: %d relationships, %.1f bytes each", c.name, z.Edges, per)
+		}
+	}
+}

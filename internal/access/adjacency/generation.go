@@ -229,3 +229,34 @@ func (d *delta) byVertex(w *folder, n int, f func(v uint16, e *event)) {
 		}
 	}
 }
+
+// Touch looks at what List of each vertex will read first. Nothing that is looked at depends on what is found for another vertex, so that the
+// waits for memory overlap: done for some dozens of vertices before their lists are read, it halves the time of those that are in no cache. The
+// result means nothing.
+func (d *Side) Touch(vertices []uint64) (sum uint32) {
+	for _, vertex := range vertices {
+		s := d.at(RunOf(vertex))
+		if s == nil {
+			continue
+		}
+		g := s.gen.Load()
+		if g == nil {
+			continue
+		}
+		sum += g.touch(vertex)
+	}
+	return sum
+}
+
+func (g *Generation) touch(vertex uint64) (sum uint32) {
+	at := uint16(vertex & (runSize - 1))
+	if d := g.delta.Load(); d != nil {
+		sum = d.head(at)
+	}
+	if int(at) < len(g.off) && g.ids == nil {
+		if lo := int(g.off[at]); lo < len(g.other) {
+			sum += g.other[lo] + g.rel[lo]
+		}
+	}
+	return sum
+}

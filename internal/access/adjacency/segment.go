@@ -32,20 +32,24 @@ type Segment struct {
 	used    atomic.Uint32 // the cache's clock when it was read last
 	listed  bool          // among the cache's live ones; guarded by its mutex
 
-	mu      sync.Mutex      // guards the fields below and the changes of those above
-	epoch   uint32          // builds begun
-	pending []event         // told of while it is built
-	near    []uint64        // at which vertices
-	adds    map[txn.XID]int // changes by transaction, if it told of some and another one did since
-	addsMax int             // when to forget those that have ended
-	last    txn.XID         // the transaction that told last, and how often
+	mu      sync.Mutex // guards the fields below and the changes of those above
+	told    *told      // nil until somebody tells
+	gateCSN page.LSN   // not built again until the horizon has moved past it
+	gateXID txn.XID    // nor until this one has ended
+	bytes   int64      // accounted
+	blocked page.LSN   // a fold is of no use until the horizon has moved past it
+	folds   int32      // changes beyond which a fold is due
+	epoch   uint32     // builds begun
+	queued  bool       // for a fold
+}
+
+// told is what a segment keeps of those who told it of changes.
+type told struct {
+	pending []change // while it is built
+	last    txn.XID  // the transaction that told last, and how often
 	lastN   int
-	gateCSN page.LSN // not built again until the horizon has moved past it
-	gateXID txn.XID  // nor until this one has ended
-	bytes   int64    // accounted
-	queued  bool     // for a fold
-	folds   int      // events beyond which a fold is due
-	blocked txn.Horizon
+	adds    map[txn.XID]int // how often others did that told before it
+	addsMax int             // when to forget those that have ended
 }
 
 // Ready returns the segment's generation, or nil: then the reader uses the index. The 32nd time a build begins in the background.
@@ -101,14 +105,17 @@ func (s *Segment) tell(c Change) {
 	if state(s.state.Load()) == absent {
 		return
 	}
-	if s.over(c.Top) {
+	if s.told == nil {
+		s.told = new(told)
+	}
+	if s.told.over(cache, c.Top) {
 		s.dropLocked()
 		s.gateXID = c.Top
 		cache.counters.Overflows.Add(1)
 		return
 	}
 	if state(s.state.Load()) == building {
-		s.pending, s.near = append(s.pending, e), append(s.near, c.Near)
+		s.told.pending = append(s.told.pending, change{uint16(c.Near & (runSize - 1)), e})
 		return
 	}
 	g := s.gen.Load()
@@ -123,7 +130,7 @@ func (s *Segment) tell(c Change) {
 	}
 	s.accountLocked(g.push(c.Near, e))
 	cache.counters.DeltaEntries.Add(1)
-	if d := g.delta.Load(); d.n >= s.folds && !s.queued {
+	if d := g.delta.Load(); d.n >= int(s.folds) && !s.queued {
 		s.queued = true
 		cache.enqueue(task{s, true})
 	}
@@ -135,27 +142,27 @@ func has(m map[key]struct{}, k key) bool {
 }
 
 // over counts a transaction's changes, and reports whether they are too many to be kept (rules B10).
-func (s *Segment) over(top txn.XID) bool {
-	if s.last != top {
-		if s.adds == nil {
-			s.adds = map[txn.XID]int{}
+func (t *told) over(c *Cache, top txn.XID) bool {
+	if t.last != top {
+		if t.adds == nil {
+			t.adds = map[txn.XID]int{}
 		}
-		if len(s.adds) >= s.addsMax {
-			oldest := s.side.cache.m.OldestRunning()
-			for x := range s.adds {
+		if len(t.adds) >= t.addsMax {
+			oldest := c.m.OldestRunning()
+			for x := range t.adds {
 				if x < oldest {
-					delete(s.adds, x)
+					delete(t.adds, x)
 				}
 			}
-			s.addsMax = max(64, 2*len(s.adds))
+			t.addsMax = max(64, 2*len(t.adds))
 		}
-		if s.lastN > 0 {
-			s.adds[s.last] = s.lastN
+		if t.lastN > 0 {
+			t.adds[t.last] = t.lastN
 		}
-		s.last, s.lastN = top, s.adds[top]
+		t.last, t.lastN = top, t.adds[top]
 	}
-	s.lastN++
-	return s.lastN > s.side.cache.o.TxCap
+	t.lastN++
+	return t.lastN > c.o.TxCap
 }
 
 // accountLocked adds to the memory of the segment and of the cache.
@@ -172,7 +179,7 @@ func (s *Segment) dropLocked() {
 	s.state.Store(uint32(absent))
 	s.epoch++
 	s.accountLocked(-s.bytes)
-	s.pending, s.near, s.adds, s.last, s.lastN = nil, nil, nil, 0, 0
+	s.told = nil
 	s.touches.Store(0)
 }
 
@@ -205,27 +212,30 @@ func (s *Segment) openLocked() bool {
 // publishLocked makes a generation out of what the builder has read and what writers told of meanwhile.
 func (s *Segment) publishLocked(b *built) {
 	g := &Generation{base: b.base, first: FirstOf(s.run), seen: b.seen, seenMax: b.seenMax}
-	if n := len(b.events) + len(s.pending); n > 0 {
+	var pending []change
+	if s.told != nil {
+		pending, s.told.pending = s.told.pending, nil
+	}
+	if n := len(b.events) + len(pending); n > 0 {
 		g.delta.Store(newDelta(n))
 	}
 	for i := range b.events {
 		g.push(b.near[i], b.events[i])
 	}
-	for i, e := range s.pending { // deduplicated by identity: the builder may have found it too
+	for _, e := range pending { // deduplicated by identity: the builder may have found it too
 		if k := e.key(); has(b.all, k) {
 			delete(g.seen, k)
 			continue
 		}
-		g.push(s.near[i], e)
+		g.push(g.first|uint64(e.v), e.event)
 	}
-	s.pending, s.near = nil, nil
 	s.setLocked(g)
 	s.state.Store(uint32(ready))
 }
 
 // setLocked puts a generation into its place.
 func (s *Segment) setLocked(g *Generation) {
-	s.folds = max(s.side.cache.o.FoldMin, len(g.rel)/8)
+	s.folds = int32(max(s.side.cache.o.FoldMin, len(g.rel)/8))
 	s.gen.Store(g)
 	s.accountLocked(g.bytes() + int64(unsafe.Sizeof(*s)) - s.bytes)
 }
@@ -242,7 +252,7 @@ func (s *Segment) Walked(n int) {
 		return
 	}
 	defer s.mu.Unlock()
-	if s.queued || state(s.state.Load()) != ready || s.side.cache.m.RecentHorizon().CSN <= s.blocked.CSN {
+	if s.queued || state(s.state.Load()) != ready || s.side.cache.m.RecentHorizon().CSN <= s.blocked {
 		return
 	}
 	s.queued = true
@@ -293,11 +303,11 @@ func (s *Segment) fold() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.counters.FoldBlocked.Add(1)
-		s.blocked = h
+		s.blocked = h.CSN
 		if s.gen.Load() != g {
 			return
 		}
-		if s.folds = max(s.folds, 2*n); n >= c.o.DeltaCap {
+		if s.folds = max(s.folds, int32(2*n)); n >= c.o.DeltaCap {
 			s.gateCSN = h.CSN + 1
 			s.dropLocked()
 			c.counters.Overflows.Add(1)
@@ -325,10 +335,10 @@ func (s *Segment) fold() {
 		i++
 	})
 	next.seen, next.seenMax = g.seen, g.seenMax
-	s.blocked = h
+	s.blocked = h.CSN
 	c.counters.Folds.Add(1)
 	s.setLocked(next)
-	s.folds = max(s.folds, 2*len(keep))
+	s.folds = max(s.folds, int32(2*len(keep)))
 }
 
 // change is an event and its vertex.

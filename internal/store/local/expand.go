@@ -40,6 +40,8 @@ type expand struct {
 	lent    bool                 // the step is lent, not read from the index
 	scratch adjacency.Scratch
 	tally   adjacency.Tally
+	touched int    // rows up to it were looked at in advance
+	sum     uint32 // keeps the looks from being left out
 	// counting is where numbers are wanted instead of relationships: a segment lends nothing then.
 	counting []int64
 }
@@ -128,7 +130,22 @@ func (x *expand) seek(src []uint64) {
 	x.src = append(x.src[:0], src...)
 	x.row, x.step, x.n, x.at, x.started = 0, 0, 0, 0, false
 	x.run, x.live = noRun, x.live[:0]
-	x.ps, x.p = x.ps[:0], 0
+	x.ps, x.p, x.touched = x.ps[:0], 0, 0
+}
+
+// touchAhead is how many rows are looked at before their lists are read; touchSides how many lists of each are worth it.
+const touchAhead, touchSides = 64, 4
+
+// touch looks at the lists of the next rows, so that what is in no cache is waited for together.
+func (x *expand) touch() {
+	to := min(len(x.src), x.row+touchAhead)
+	x.touched = to
+	if len(x.curs) > touchSides || to-x.row < 4 {
+		return
+	}
+	for i := range x.curs {
+		x.sum += sideOf(x.side(i)).Touch(x.src[x.row:to])
+	}
 }
 
 // choose finds the cursors that may find something for a vertex, and the segments that it is in.
@@ -182,6 +199,9 @@ func (x *expand) next(ctx context.Context) (c *btree.Cursor, more bool, err erro
 		if id == 0 || x.into && x.dst[x.row] == 0 {
 			x.row++
 			continue
+		}
+		if x.row >= x.touched && x.cached {
+			x.touch()
 		}
 		x.choose(id)
 		for x.step < len(x.live) {
