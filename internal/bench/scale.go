@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +46,8 @@ type Scaled struct {
 	EdgeBytes       float64       // on disk, of an edge with one property
 	DiskBytes       int64
 	Open            time.Duration // after a clean stop, to the answer of a first one-hop read
-	CacheBytes      float64       // of the process for an edge in the cache of neighbourhoods, both its ends; 0 if there is no such cache
+	CacheBytes      float64       // of an edge in the cache of neighbourhoods, both its ends
+	Warm            time.Duration // of reading all neighbourhoods into that cache
 	Costs           []Cost        // by state of what is cached, then by what was done
 }
 
@@ -309,33 +308,38 @@ func (s *scaler) cold(ctx context.Context) error {
 	return err
 }
 
-// reads measures statements on warm pages: by the indexes, and by the cache of neighbourhoods where there is one.
+// reads measures statements on warm pages: by the indexes alone, and by the cache of neighbourhoods.
 func (s *scaler) reads(ctx context.Context) error {
-	states := []struct{ name, set string }{{"indexes", "off"}, {"cache of neighbourhoods", "on"}}
-	for _, state := range states {
-		err := s.conn.Set("graph_cache", state.set)
-		if err != nil && state.set == "on" {
-			return nil // this version has none
-		}
-		before := s.memory()
-		if err := s.readsIn(ctx, state.name); err != nil {
+	for _, state := range []struct{ name, set string }{{"indexes", "off"}, {"cache of neighbourhoods", "on"}} {
+		if err := s.conn.Set("graph_cache", state.set); err != nil {
 			return err
 		}
 		if state.set == "on" {
-			// Both directions of every edge are asked for, so that all of the cache is there.
-			if err := s.do(ctx, `MATCH (a:N)<-[:NEXT]-(b:N) RETURN sum(a.v - b.v) AS s`, nil); err != nil {
+			if err := s.warm(ctx); err != nil {
 				return err
 			}
-			s.out.CacheBytes = max(0, float64(s.memory()-before)/float64(s.out.Edges))
+		}
+		if err := s.readsIn(ctx, state.name); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// memory is the process's own, after what nobody needs was given back.
-func (s *scaler) memory() int64 {
-	debug.FreeOSMemory()
-	return private(os.Getpid())
+// warm reads all neighbourhoods into memory and asks what they take there.
+func (s *scaler) warm(ctx context.Context) error {
+	s.opt.Progress(s.out.Vertices, "warming the cache of neighbourhoods")
+	began := time.Now()
+	rows, err := s.conn.Run(ctx, "CALL hedgerow.graphCache.warm('NEXT') YIELD bytes RETURN bytes", hedgerow.Cypher, nil)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		bytes, _ := rows.Row().Values()[0].(int64)
+		s.out.CacheBytes = float64(bytes) / float64(s.out.Edges)
+	}
+	s.out.Warm = time.Since(began)
+	return rows.Close()
 }
 
 func (s *scaler) readsIn(ctx context.Context, state string) error {
@@ -434,9 +438,8 @@ func (r *ScaleReport) Markdown() []byte {
 	line("on disk, a vertex", func(s Scaled) string { return fmt.Sprintf("%.0f bytes", s.VertexBytes) })
 	line("on disk, an edge", func(s Scaled) string { return fmt.Sprintf("%.0f bytes", s.EdgeBytes) })
 	line("on disk, all but the log", func(s Scaled) string { return fmt.Sprintf("%.1f MB", float64(s.DiskBytes)/(1<<20)) })
-	if slices.ContainsFunc(r.Sizes, func(s Scaled) bool { return s.CacheBytes > 0 }) {
-		line("cache of neighbourhoods, an edge", func(s Scaled) string { return fmt.Sprintf("%.0f bytes", s.CacheBytes) })
-	}
+	line("in the cache of neighbourhoods, an edge", func(s Scaled) string { return fmt.Sprintf("%.0f bytes", s.CacheBytes) })
+	line("filling that cache, both directions", func(s Scaled) string { return timeText(s.Warm) })
 	line("opening and the first one-hop read", func(s Scaled) string { return timeText(s.Open) })
 	for _, state := range r.states() {
 		head(state)

@@ -24,8 +24,8 @@ func TestScale(t *testing.T) {
 		if s.Vertices != opt.Vertices[i] || s.Edges != 5*s.Vertices || s.Load <= 0 || s.Open <= 0 || s.VertexBytes <= 0 || s.EdgeBytes <= 0 || s.DiskBytes <= 0 {
 			t.Errorf("%+v", s)
 		}
-		if len(s.Costs) < 1+7+4 {
-			t.Errorf("%d costs", len(s.Costs))
+		if len(s.Costs) != 1+2*7+4 || s.CacheBytes <= 0 || s.Warm <= 0 {
+			t.Errorf("%d costs, %.1f bytes an edge in the cache, filled in %s", len(s.Costs), s.CacheBytes, s.Warm)
 		}
 		for _, c := range s.Costs {
 			if c.P50 <= 0 || c.N < 3 || c.State == "" {
@@ -37,7 +37,7 @@ func TestScale(t *testing.T) {
 		}
 	}
 	text := string(rep.Markdown())
-	for _, want := range []string{"| the database | 200 vertices | 400 vertices |", "| edges | 1,000 | 2,000 |", "| one hop |", "an edge)", "| writes |", "| opened just now |"} {
+	for _, want := range []string{"| the database | 200 vertices | 400 vertices |", "| edges | 1,000 | 2,000 |", "| one hop |", "an edge)", "| writes |", "| opened just now |", "| cache of neighbourhoods |", "| in the cache of neighbourhoods, an edge |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
