@@ -52,6 +52,15 @@ type Counters struct {
 // Tally is what a reader counts for itself, and tells now and then.
 type Tally struct{ Hops, DirtyHops, FallbackHops, Walks, Edges int64 }
 
+// Add adds another tally.
+func (t *Tally) Add(o *Tally) {
+	t.Hops += o.Hops
+	t.DirtyHops += o.DirtyHops
+	t.FallbackHops += o.FallbackHops
+	t.Walks += o.Walks
+	t.Edges += o.Edges
+}
+
 // Count adds what a reader has counted.
 func (c *Cache) Count(t *Tally) {
 	n := &c.counters

@@ -39,7 +39,8 @@ type expand struct {
 	p       int                  // the next of them
 	lent    bool                 // the step is lent, not read from the index
 	scratch adjacency.Scratch
-	tally   adjacency.Tally
+	tally   adjacency.Tally // of the call
+	total   adjacency.Tally // until the walk is closed: the cache's counters are shared
 	touched int    // rows up to it were looked at in advance
 	sum     uint32 // keeps the looks from being left out
 	// counting is where numbers are wanted instead of relationships: a segment lends nothing then.
@@ -359,7 +360,7 @@ func (x *expand) end() {
 	n.HopsDirty += t.DirtyHops
 	n.HopsIndex += t.FallbackHops
 	n.EdgesRead += t.Edges
-	x.g.s.tx.s.adj.Count(t)
+	x.total.Add(t)
 	*t = adjacency.Tally{}
 }
 
@@ -419,6 +420,10 @@ func (x *expand) Close() {
 	x.closed = true
 	for i := range x.curs {
 		x.curs[i].Close()
+	}
+	if x.total != (adjacency.Tally{}) {
+		x.g.s.tx.s.adj.Count(&x.total)
+		x.total = adjacency.Tally{}
 	}
 	clear(x.segs)
 	clear(x.ps)

@@ -110,33 +110,38 @@ func (g *graphView) find(ctx context.Context, v store.View, e schema.Entity, id 
 	} else {
 		s.counters.HintMissing++
 	}
-	if root := page.TID(l.Roots.Get(id)); root.Valid() && s.tx.cached {
-		row, root, ok, err := o.g.Get(ctx, snap, v.CID, root, id, want)
-		if err != nil {
-			return nil, false, err
-		}
-		if ok {
-			s.counters.RootHits++
-			if hint != nil {
-				*hint = store.Hint(root)
-			}
-			return row, true, checkRow(e, row)
-		}
-	}
-	row, root, ok, err := g.probe(ctx, v, l, id, heap.ByIndex)
-	if err == nil && !ok && v.WithDeleted {
-		row, root, ok, err = g.probe(ctx, v, l, id, heap.WithDeleted)
-	}
+	row, root, ok, err := g.place(ctx, v, l, id, want)
 	if !ok || err != nil {
 		return nil, false, err
-	}
-	if s.tx.cached {
-		l.Roots.Put(id, uint64(root))
 	}
 	if hint != nil {
 		*hint = store.Hint(root)
 	}
 	return row, true, checkRow(e, row)
+}
+
+// place finds a row of which no hint is known, or a stale one: where somebody saw it last, or through the id index. What the index says is
+// noted for the next one.
+func (g *graphView) place(ctx context.Context, v store.View, l *catalog.Label, id uint64, want heap.Want) (row []byte, root page.TID, ok bool, err error) {
+	cached := g.s.tx.cached
+	if at := page.TID(l.Roots.Get(id)); at.Valid() && cached {
+		row, root, ok, err := g.r.at(l).g.Get(ctx, snapOf(v), v.CID, at, id, want)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		if ok {
+			g.s.counters.RootHits++
+			return row, root, true, nil
+		}
+	}
+	row, root, ok, err = g.probe(ctx, v, l, id, heap.ByIndex)
+	if err == nil && !ok && want == heap.WithDeleted {
+		row, root, ok, err = g.probe(ctx, v, l, id, heap.WithDeleted)
+	}
+	if ok && err == nil && cached {
+		l.Roots.Put(id, uint64(root))
+	}
+	return row, root, ok, err
 }
 
 // probe looks the id up in the id index.

@@ -534,7 +534,7 @@ func (g *graphView) lockEnds(ctx context.Context, start, end []uint64) error {
 				return err
 			}
 		}
-		_, root, ok, err := g.probe(ctx, v, l, id, heap.ByIndex)
+		_, root, ok, err := g.place(ctx, v, l, id, heap.ByHint)
 		g.r.done()
 		if err != nil {
 			return err
