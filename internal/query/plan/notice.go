@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"sort"
+	"strings"
+
 	"github.com/hedgerowdb/hedgerow/internal/query/bind"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
@@ -188,4 +191,65 @@ func didYouMean(want string, all []string) string {
 		return "Did you mean `" + s + "`?"
 	}
 	return ""
+}
+
+// cartesianNotice tells of parts that nothing joins (rules D7).
+func (g *graph) cartesianNotice() {
+	if len(g.comps) < 2 {
+		return
+	}
+	// Conditions join parts, too.
+	par := make([]int, len(g.comps))
+	for i := range par {
+		par[i] = i
+	}
+	var find func(int) int
+	find = func(i int) int {
+		for par[i] != i {
+			i = par[i]
+		}
+		return i
+	}
+	for _, pr := range g.preds {
+		first := -1
+		for i := range g.nodes {
+			if pr.need.n&(1<<i) != 0 {
+				if first < 0 {
+					first = g.nodes[i].comp
+				} else {
+					par[find(g.nodes[i].comp)] = find(first)
+				}
+			}
+		}
+	}
+	roots := map[int]bool{}
+	for i := range par {
+		roots[find(i)] = true
+	}
+	if len(roots) < 2 {
+		return
+	}
+	// Parts that find a single row each multiply nothing.
+	big := 0
+	for c := range g.comps {
+		if st := g.component(c); st == nil || st.card > 1.5 {
+			big++
+		}
+	}
+	if big < 2 {
+		return
+	}
+	var names []string
+	for i := range g.nodes {
+		if !g.nodes[i].v.Anon {
+			names = append(names, g.nodes[i].v.Name)
+		}
+	}
+	sort.Strings(names)
+	pos := -1
+	if len(g.nodes) > 0 {
+		pos = g.nodes[len(g.nodes)-1].v.Pos
+	}
+	g.p.notice("CartesianProduct", "Connect the parts by a relationship or a condition in WHERE.", pos, pos,
+		"this MATCH combines every row of one disconnected part with every row of the others (%s)", strings.Join(names, ", "))
 }
