@@ -94,6 +94,9 @@ func cellData(c *Cell) map[string]any {
 	if c.Ratio > 0 {
 		m["Ratio"] = ratioText(c.Ratio) + "×"
 	}
+	if c.OverFloor > 0 && c.Group != Floor {
+		m["Floor"] = ratioText(c.OverFloor) + "× a round trip"
+	}
 	if c.Memory > 0 {
 		m["Memory"] = fmt.Sprintf("%d MB (+%d)", c.Memory>>20, c.Growth>>20)
 	}

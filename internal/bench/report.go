@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,13 +27,6 @@ type Report struct {
 	Cells       []Cell       `json:"cells"`
 	Differences []Difference `json:"differences,omitempty"`
 	Interrupted bool         `json:"interrupted,omitempty"`
-}
-
-// Machine is where the client ran.
-type Machine struct {
-	System     string `json:"system"`
-	Processors int    `json:"processors"`
-	Go         string `json:"go"`
 }
 
 // Options of the run that a reader of the report needs.
@@ -93,7 +85,7 @@ func (c *Cell) fill(t *turns) {
 
 func newReport(n *Network) *Report {
 	return &Report{Version: 1, Made: time.Now().UTC().Truncate(time.Second), Network: n,
-		Machine: Machine{runtime.GOOS + "/" + runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
+		Machine: thisMachine(orElse(n.dir, os.TempDir()))}
 }
 
 // finish computes what needs all cells.
@@ -228,9 +220,9 @@ var groupTitles = map[string]string{Floor: "Floor", Short: "Short reads", Heavy:
 // summary says what was measured, in lines.
 func (r *Report) summary(end string) string {
 	n := r.Network
-	lines := []string{fmt.Sprintf("Scale %v: %d persons, %d vertices, %d edges. %s each in %d turns after %s, requests limited to %s. %s, %d processors, %s.",
+	lines := []string{fmt.Sprintf("Scale %v: %d persons, %d vertices, %d edges. %s each in %d turns after %s, requests limited to %s. %s, %d processors, %s; one fdatasync %s, a fixed loop %s.",
 		n.Scale, n.Persons, n.Vertices, n.Edges, r.Options.Duration, r.Options.Rounds, r.Options.Warmup, r.Options.Timeout, r.Machine.System, r.Machine.Processors,
-		r.Made.Format("2006-01-02 15:04 MST"))}
+		r.Made.Format("2006-01-02 15:04 MST"), timeText(r.Machine.Sync), timeText(r.Machine.Loop))}
 	for _, t := range r.Targets {
 		line := "* " + t.Name + ": " + t.Version
 		if t.Sync {

@@ -15,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // sample is a report with everything in it that a report can have.
 func sample() *Report {
-	r := &Report{Version: 1, Made: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Machine: Machine{"linux/amd64", 2, "go1.26"},
+	r := &Report{Version: 1, Made: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Machine: Machine{"linux/amd64", 2, "go1.26", 1500 * time.Microsecond, 400 * time.Microsecond},
 		Network: &Network{Scale: 0.5, Persons: 1000, Vertices: 12000, Edges: 50000},
 		Options: Options{Connections: []int{1, 4}, Duration: 2 * time.Second, Rounds: 3, Warmup: 300 * time.Millisecond, Timeout: time.Minute, Verify: 20},
 		Targets: []TargetInfo{{DSN{Name: "mine", Kind: Embedded}, "Hedgerow devel, embedded"},
@@ -131,5 +131,20 @@ func TestEmptyReport(t *testing.T) {
 		if got := timeText(d); got != want {
 			t.Errorf("%d is %s", d, got)
 		}
+	}
+}
+
+// TestYardsticks: what runs are put in relation by is measured, and leaves no file.
+func TestYardsticks(t *testing.T) {
+	dir := t.TempDir()
+	m := thisMachine(dir)
+	if m.Loop <= 0 || m.Sync <= 0 || m.Processors < 1 {
+		t.Errorf("%+v", m)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%d files are left", len(left))
+	}
+	if m := thisMachine(filepath.Join(dir, "nowhere")); m.Sync != 0 {
+		t.Error("a directory that is not there was written to")
 	}
 }

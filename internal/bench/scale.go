@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -77,7 +76,7 @@ func (o ScaleOptions) withDefaults() ScaleOptions {
 // cancelled call returns what it has measured and no error.
 func Scale(ctx context.Context, opt ScaleOptions) (*ScaleReport, error) {
 	opt = opt.withDefaults()
-	rep := &ScaleReport{Made: time.Now().UTC().Truncate(time.Second), Machine: Machine{runtime.GOOS + "/" + runtime.GOARCH, runtime.NumCPU(), runtime.Version()}, Degree: opt.Degree}
+	rep := &ScaleReport{Made: time.Now().UTC().Truncate(time.Second), Machine: thisMachine(orElse(opt.Dir, os.TempDir())), Degree: opt.Degree}
 	for _, n := range opt.Vertices {
 		if n < 100 {
 			return nil, fmt.Errorf("bench: a graph of %d vertices is too small to measure; 100 is the least", n)
@@ -275,8 +274,15 @@ func (s *scaler) do(ctx context.Context, text string, p hedgerow.Params) error {
 // time runs a statement for a while, or a given number of times, with parameters that draw gives.
 func (s *scaler) time(ctx context.Context, times int, text string, draw func(i int) hedgerow.Params) (*histogram, error) {
 	h := &histogram{}
-	until := time.Now().Add(s.opt.Duration)
-	for i := 0; times > 0 && i < times || times == 0 && (i < 3 || time.Now().Before(until)); i++ {
+	start := time.Now()
+	more := func(i int) bool {
+		if times > 0 {
+			return i < times
+		}
+		took := time.Since(start)
+		return i == 0 || took < s.opt.Duration || i < 3 && took < 10*s.opt.Duration
+	}
+	for i := 0; more(i); i++ {
 		p := draw(i)
 		began := time.Now()
 		if err := s.do(ctx, text, p); err != nil {
@@ -413,8 +419,8 @@ func (r *ScaleReport) JSON() ([]byte, error) {
 // Markdown writes tables with a column for each size.
 func (r *ScaleReport) Markdown() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d processors, %s, %s; %d edges begin at each vertex and end at vertices drawn at random.\n", r.Machine.System, r.Machine.Processors, r.Machine.Go,
-		r.Made.Format("2006-01-02"), r.Degree)
+	fmt.Fprintf(&b, "%s, %d processors, %s, %s; a fixed loop takes %s; %d edges begin at each vertex and end at vertices drawn at random.\n", r.Machine.System, r.Machine.Processors,
+		r.Machine.Go, r.Made.Format("2006-01-02"), timeText(r.Machine.Loop), r.Degree)
 	if r.Interrupted {
 		b.WriteString("\n**Interrupted: these are the figures so far.**\n")
 	}
