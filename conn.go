@@ -18,12 +18,12 @@ const (
 // Conn is one client of the database, as a connection to a server would be: settings, BEGIN and COMMIT as statements, prepared statements.
 // It is used by one goroutine at a time. Most programs need only [DB.Query] and [DB.Update].
 type Conn struct {
-	s *session.Session
+	s *client
 	r *Rows
 }
 
 // Conn opens a client. Close rolls back what it left open.
-func (db *DB) Conn() *Conn { return &Conn{s: db.session()} }
+func (db *DB) Conn() *Conn { return &Conn{s: newClient(db.session())} }
 
 // Close ends the client.
 func (c *Conn) Close() error {
@@ -85,17 +85,19 @@ func (c *Conn) Run(ctx context.Context, text string, lang Language, params Param
 			return nil, publicError(err, text)
 		}
 	}
-	c.r = r
-	r.end = func(ok bool) error {
-		c.r = nil
-		defer c.s.Idle(nil)
-		if !ok {
-			c.s.Fail()
-			return nil
-		}
-		return c.s.EndImplicit(ctx)
-	}
+	c.r, r.owner = r, c
 	return r, nil
+}
+
+// ended is told by the rows of a statement.
+func (c *Conn) ended(r *Rows, ok bool) error {
+	c.r = nil
+	defer c.s.Idle(nil)
+	if !ok {
+		c.s.Fail()
+		return nil
+	}
+	return c.s.EndImplicit(r.ctx)
 }
 
 // Text returns column i of the current row as Cypher writes it: strings in single quotes, nodes as (:Label {key: value}).

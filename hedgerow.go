@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/check"
@@ -37,6 +38,7 @@ type DB struct {
 	db    *session.Database
 	graph string
 	owner bool
+	idle  *sync.Pool // of *client: those of single statements that left nothing behind
 }
 
 // Open opens the database in a directory and makes it if there is none. The directory is locked until Close.
@@ -63,7 +65,7 @@ func open(dir string, o *Options) (*DB, error) {
 		set["work_mem"] = session.KB(o.WorkMem)
 	}
 	db := session.New(eng.Store(), session.Options{Log: o.Log, Settings: set, QueryMemory: o.QueryMemory, ImportDir: o.ImportDir, Checkpoint: eng.Checkpoint})
-	return &DB{eng: eng, db: db, graph: o.Graph, owner: true}, nil
+	return &DB{eng: eng, db: db, graph: o.Graph, owner: true, idle: new(sync.Pool)}, nil
 }
 
 // Close ends what runs, writes a checkpoint and unlocks the directory.
@@ -79,7 +81,7 @@ func (db *DB) Close() error {
 // Graph returns the same database with another default graph. Its Close does nothing.
 func (db *DB) Graph(name string) *DB {
 	d := *db
-	d.graph, d.owner = name, false
+	d.graph, d.owner, d.idle = name, false, new(sync.Pool)
 	return &d
 }
 
@@ -114,7 +116,7 @@ func (db *DB) QuerySQL(ctx context.Context, sql string, args ...any) (*Rows, err
 }
 
 func (db *DB) query(ctx context.Context, text string, lang session.Language, params Params, args []any) (*Rows, error) {
-	s := db.session()
+	s := db.client()
 	rows, err := start(ctx, s, text, lang, params, args)
 	if err != nil {
 		s.Fail()
@@ -127,15 +129,38 @@ func (db *DB) query(ctx context.Context, text string, lang session.Language, par
 			return nil, publicError(err, text)
 		}
 	}
-	rows.end = func(ok bool) error {
-		defer s.Close()
-		if !ok {
-			s.Fail()
-			return nil
-		}
-		return s.EndImplicit(ctx)
-	}
+	rows.owner = db
 	return rows, nil
+}
+
+// ended is told by the rows of a statement that ran alone.
+func (db *DB) ended(r *Rows, ok bool) error {
+	if !ok {
+		r.s.Fail()
+		r.s.Close()
+		return nil
+	}
+	if err := r.s.EndImplicit(r.ctx); err != nil {
+		r.s.Close()
+		return err
+	}
+	if db.idle == nil {
+		r.s.Close()
+	} else if r.s.Park() {
+		db.idle.Put(r.s)
+	}
+	return nil
+}
+
+// client returns a session for one statement: one that served another before, or a new one.
+func (db *DB) client() *client {
+	if db.idle != nil {
+		if s, _ := db.idle.Get().(*client); s != nil {
+			s.Resume()
+			return s
+		}
+	}
+	return newClient(db.session())
 }
 
 // Exec runs Cypher and returns what it changed. The text may hold several statements, separated by semicolons; all of them are one transaction.
@@ -193,7 +218,7 @@ type TxOptions struct {
 
 // Tx is a transaction. After an error only Rollback and RollbackTo work.
 type Tx struct {
-	s    *session.Session
+	s    *client
 	done bool
 	rows *Rows
 }
@@ -213,7 +238,7 @@ func (db *DB) Begin(ctx context.Context, o TxOptions) (*Tx, error) {
 		return nil, publicError(err, "")
 	}
 	s.Idle(nil)
-	return &Tx{s: s}, nil
+	return &Tx{s: newClient(s)}, nil
 }
 
 // ErrTxDone is returned by a transaction that was committed or rolled back.
@@ -252,16 +277,18 @@ func (tx *Tx) start(ctx context.Context, text string, lang session.Language, par
 		tx.s.Idle(nil)
 		return nil, err
 	}
-	rows.end = func(ok bool) error {
-		tx.rows = nil
-		if !ok {
-			tx.s.Fail()
-		}
-		tx.s.Idle(nil)
-		return nil
-	}
-	tx.rows = rows
+	tx.rows, rows.owner = rows, tx
 	return rows, nil
+}
+
+// ended is told by the rows of a statement.
+func (tx *Tx) ended(_ *Rows, ok bool) error {
+	tx.rows = nil
+	if !ok {
+		tx.s.Fail()
+	}
+	tx.s.Idle(nil)
+	return nil
 }
 
 // Exec runs Cypher in the transaction and returns what it changed. The text may hold several statements, separated by semicolons.

@@ -73,40 +73,97 @@ func (r Result) String() string {
 type Rows struct {
 	ctx     context.Context
 	text    string
-	s       *session.Session
+	s       *client
 	portal  *session.Portal
 	names   []string
 	row     []value.Value
 	err     error
 	closed  bool
-	end     func(ok bool) error
+	owner   owner
 	notices []Notice
 	result  Result
+	params  []namedValue
+	few     [2]namedValue // memory of params
+}
+
+// owner is told when its rows are closed; ok says that nothing failed.
+type owner interface {
+	ended(r *Rows, ok bool) error
+}
+
+// listener hands a session's notices to the rows of the statement that runs.
+type listener struct{ to *Rows }
+
+func (l *listener) notice(n session.Notice) {
+	if r := l.to; r != nil {
+		r.notices = append(r.notices, Notice{Code: n.Name, Message: n.Message, Hint: n.Hint})
+	}
+}
+
+// client is a session of the embedded API.
+type client struct {
+	*session.Session
+	listener
+}
+
+func newClient(s *session.Session) *client {
+	c := &client{Session: s}
+	s.OnNotice = c.notice
+	return c
 }
 
 // start runs a statement in a session and returns its rows.
-func start(ctx context.Context, s *session.Session, text string, lang session.Language, params Params, args []any) (*Rows, error) {
+func start(ctx context.Context, s *client, text string, lang session.Language, params Params, args []any) (*Rows, error) {
 	r := &Rows{ctx: ctx, text: text, s: s}
-	s.OnNotice = func(n session.Notice) {
-		r.notices = append(r.notices, Notice{Code: n.Name, Message: n.Message, Hint: n.Hint})
+	s.to = r
+	r.params = r.few[:0]
+	for name, x := range params {
+		v, err := toValue(x)
+		if err != nil {
+			return nil, dberr.New(dberr.TypeError, "parameter $%s: %v", name, err)
+		}
+		r.params = append(r.params, namedValue{name, v})
 	}
-	named, err := toParams(params)
-	if err != nil {
-		return nil, err
-	}
-	positional := make([]value.Value, len(args))
-	for i, a := range args {
-		if positional[i], err = toValue(a); err != nil {
+	var positional []value.Value
+	for _, a := range args {
+		v, err := toValue(a)
+		if err != nil {
 			return nil, err
 		}
+		positional = append(positional, v)
+	}
+	var err error
+	var named session.Named = r
+	if len(r.params) > manyParams {
+		m := make(session.NamedValues, len(r.params))
+		for _, p := range r.params {
+			m[p.name] = p.v
+		}
+		named = m
 	}
 	if r.portal, err = s.Start(ctx, text, lang, named, positional); err != nil {
 		return nil, err
 	}
-	for _, c := range r.portal.Columns() {
-		r.names = append(r.names, c.Name)
-	}
+	r.names = r.portal.Names()
 	return r, nil
+}
+
+// manyParams is the number of parameters above which they are looked up in a map.
+const manyParams = 8
+
+type namedValue struct {
+	name string
+	v    value.Value
+}
+
+// Named makes Rows the parameters of its statement.
+func (r *Rows) Named(name string) (value.Value, bool) {
+	for i := range r.params {
+		if r.params[i].name == name {
+			return r.params[i].v, true
+		}
+	}
+	return value.Value{}, false
 }
 
 // Columns returns the names of the columns; none if the statement has no result.
@@ -119,11 +176,13 @@ func (r *Rows) Next() bool {
 	}
 	row, err := r.portal.Next(r.ctx)
 	if err != nil {
+		r.row = nil
 		r.err = publicError(err, r.text)
 		r.close(false)
 		return false
 	}
 	if row == nil {
+		r.row = nil
 		r.Close()
 		return false
 	}
@@ -151,10 +210,25 @@ func (r *Rows) close(ok bool) {
 		PropertiesSet: sum.PropsSet, LabelsAdded: sum.LabelsAdded, LabelsRemoved: sum.LabelsRemoved, IndexesAdded: sum.IndexesAdded,
 		IndexesRemoved: sum.IndexesRemoved, ConstraintsAdded: sum.ConstraintsAdded, ConstraintsRemoved: sum.ConstraintsRemoved,
 	}
+	if r.row != nil {
+		r.keep()
+	}
 	r.portal.Close()
-	if err := r.end(ok); err != nil && r.err == nil {
+	if r.s.to == r {
+		r.s.to = nil
+	}
+	if err := r.owner.ended(r, ok); err != nil && r.err == nil {
 		r.err = publicError(err, r.text)
 	}
+}
+
+// keep makes the current row outlive the statement, whose memory serves the next one.
+func (r *Rows) keep() {
+	row := make([]value.Value, len(r.row))
+	for i, v := range r.row {
+		row[i] = v.Clone()
+	}
+	r.row = row
 }
 
 // Result returns what the statement changed; it is complete once the rows are closed.

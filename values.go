@@ -173,18 +173,6 @@ func fromRel(v value.Value) Relationship {
 	return r
 }
 
-func toParams(p Params) (map[string]value.Value, error) {
-	out := make(map[string]value.Value, len(p))
-	for k, x := range p {
-		v, err := toValue(x)
-		if err != nil {
-			return nil, dberr.New(dberr.TypeError, "parameter $%s: %v", k, err)
-		}
-		out[k] = v
-	}
-	return out, nil
-}
-
 // toValue turns a Go value into a value.
 func toValue(x any) (value.Value, error) { return toValueDepth(x, 0) }
 

@@ -693,6 +693,7 @@ func (c *catalog) graphFunction(name string) *sqlbind.Function {
 	case "age_prepare_cypher":
 		return &sqlbind.Function{Args: []*sqltype.Type{sqltype.Text, sqltype.Text}, Result: B, Vol: expr.Volatile, Call: func(a []value.Value) (value.Value, error) {
 			s.ageGraph, s.agePrepared, s.ageDialect = arg(a, 0), arg(a, 1), true
+			s.changed()
 			return flag(true), nil
 		}}
 	case "is_valid_label_name":

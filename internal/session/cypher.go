@@ -29,7 +29,7 @@ func (s *Session) look(ctx context.Context, f func(*looking) error) error {
 	if err != nil {
 		return err
 	}
-	stmt, g, err := s.openGraph(ctx, tx, s.raw(settings["hedgerow.graph"]))
+	stmt, g, err := s.openGraph(ctx, tx, s.now().graph)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Session) prepareCypher(ctx context.Context, text string, types []*sqlty
 		return nil, err
 	}
 	c := &cypherCommand{text: text}
-	t, q, err := s.describe(ctx, text, s.raw(settings["hedgerow.graph"]), false)
+	t, q, err := s.describe(ctx, text, s.now().graph, false)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +161,17 @@ func parameters(names []string, declared []*sqltype.Type) ([]*sqltype.Type, []st
 }
 
 // arguments puts named and positional parameters into order; a missing one is an error.
-func (c *cypherCommand) arguments(named map[string]value.Value, args []value.Value) ([]value.Value, error) {
+func (c *cypherCommand) arguments(named Named, args []value.Value) ([]value.Value, error) {
+	if len(c.args) == 0 {
+		return nil, nil
+	}
 	out := make([]value.Value, len(c.args))
 	for i, name := range c.args {
-		v, ok := named[name]
+		var v value.Value
+		var ok bool
+		if named != nil {
+			v, ok = named.Named(name)
+		}
 		if !ok {
 			if k, err := strconv.Atoi(name); err == nil && k <= len(args) {
 				v, ok = args[k-1], true
@@ -191,7 +198,7 @@ func (c *cypherCommand) tag(n int64) string {
 }
 
 func (c *cypherCommand) run(ctx context.Context, s *Session, args []value.Value) (rows, error) {
-	t, err := s.textOf(s.envOf(s.raw(settings["hedgerow.graph"]), false), c.text, c.found)
+	t, err := s.textOf(s.envOf(s.now().graph, false), c.text, c.found)
 	if err != nil {
 		return nil, err
 	}
@@ -250,18 +257,17 @@ func (s *Session) execute(ctx context.Context, tx store.Tx, stmt store.Stmt, g s
 	}
 	var without map[schema.IndexID]bool
 	for {
-		p, err := s.planOf(t, g, stmt, params, without)
-		if err != nil {
+		r := &cypherRows{}
+		p := &r.planned
+		if err := s.planInto(p, t, g, stmt, params, without); err != nil {
 			return nil, err
 		}
 		if name := s.named(p.q); name != "" && name != g.Name() {
 			return s.inGraph(ctx, tx, stmt, name, t, params)
 		}
-		r, err := s.begin(ctx, tx, stmt, g, p)
+		err := s.begin(ctx, tx, stmt, g, r)
 		if err == nil {
-			r.again = func(err error) (*planned, *exec.Cursor, error) {
-				return s.again(ctx, tx, stmt, g, t, params, &without, err)
-			}
+			r.retry = retry{s, tx, g, t, params, without}
 			return r, nil
 		}
 		if !retryable(stmt, err, &without) {
@@ -308,52 +314,65 @@ func retryable(stmt store.Stmt, err error, without *map[schema.IndexID]bool) boo
 	return true
 }
 
+// retry is what it takes to begin a reading statement again.
+type retry struct {
+	s       *Session
+	tx      store.Tx
+	g       store.Graph
+	t       *plancache.Text
+	params  []value.Value
+	without map[schema.IndexID]bool
+}
+
 // again begins a reading statement again after err; the error is given back if it may not.
-func (s *Session) again(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, t *plancache.Text, params []value.Value, without *map[schema.IndexID]bool, err error) (*planned, *exec.Cursor, error) {
-	if !retryable(stmt, err, without) {
+func (r *cypherRows) again(ctx context.Context, err error) (*planned, *exec.Cursor, error) {
+	t := &r.retry
+	if !retryable(r.stmt, err, &t.without) {
 		return nil, nil, err
 	}
-	p, err := s.planOf(t, g, stmt, params, *without)
+	p, err := t.s.planOf(t.t, t.g, r.stmt, t.params, t.without)
 	if err != nil {
 		return nil, nil, err
 	}
-	cur, err := p.v.Prep.Run(ctx, stmt, g, p.vals, s.execOptions(ctx, tx, p.q, t.AGE))
+	cur, err := p.v.Prep.Run(ctx, r.stmt, t.g, p.vals, t.s.execOptions(ctx, t.tx, p.q, t.t.AGE, &leases{}))
 	return p, cur, err
 }
 
-// begin starts a plan. An error's place is in the text that the plan was made for.
-func (s *Session) begin(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, p *planned) (*cypherRows, error) {
+// begin starts the plan of r. An error's place is in the text that the plan was made for.
+func (s *Session) begin(ctx context.Context, tx store.Tx, stmt store.Stmt, g store.Graph, r *cypherRows) error {
+	p := &r.planned
 	q := p.q
+	r.stmt, r.q, r.plan = stmt, q, p
 	if !q.ReadOnly && s.readOnly() {
-		return nil, dberr.New(dberr.ReadOnlyTransaction, "cannot write in a read-only transaction")
+		return dberr.New(dberr.ReadOnlyTransaction, "cannot write in a read-only transaction")
 	}
 	if q.Schema && !q.ReadOnly {
 		s.changesCatalog()
 	}
 	if q.Explain == plan.Explain {
 		s.tell(p)
-		r := &cypherRows{stmt: stmt, q: q, plan: p, report: p.report(nil, time.Time{})}
+		r.report = p.report(nil, time.Time{})
 		r.showPlan(s)
-		return r, nil
+		return nil
 	}
-	began := time.Now()
 	if q.InTx {
 		if err := s.allowNested(p.text.AGE); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if n := q.Lifted + len(q.Params); n != len(p.vals) {
-		return nil, dberr.New(dberr.Internal, "the plan has %d parameters, not %d", n, len(p.vals))
+		return dberr.New(dberr.Internal, "the plan has %d parameters, not %d", n, len(p.vals))
 	}
-	cur, err := p.v.Prep.Run(ctx, stmt, g, p.vals, s.execOptions(ctx, tx, q, p.text.AGE))
-	if err != nil {
-		return nil, err
+	opt := s.execOptions(ctx, tx, q, p.text.AGE, &r.lease)
+	if err := p.v.Prep.RunInto(&r.own, ctx, stmt, g, p.vals, &opt); err != nil {
+		return err
 	}
-	r := &cypherRows{stmt: stmt, cur: cur, q: q, plan: p}
+	cur, err := &r.own, error(nil)
+	r.cur = cur
 	// C3: what writes runs to its end before its first row leaves, also when nobody asks for rows. The first pull does that.
 	profile := q.Explain == plan.Profile
 	if profile {
-		r.began = began
+		r.began = time.Now()
 	}
 	if !q.ReadOnly || profile && !s.PlanAside {
 		r.n, err = cur.Next()
@@ -362,14 +381,14 @@ func (s *Session) begin(ctx context.Context, tx store.Tx, stmt store.Stmt, g sto
 		}
 		if err != nil {
 			cur.Close()
-			return nil, err
+			return err
 		}
 	}
 	s.tell(p)
 	if profile && !s.PlanAside {
 		r.showPlan(s)
 	}
-	return r, nil
+	return nil
 }
 
 // tell hands the notices of a plan to the client.
@@ -380,49 +399,53 @@ func (s *Session) tell(p *planned) {
 	}
 }
 
-func (s *Session) readOnly() bool { return s.boolSetting("transaction_read_only") }
+func (s *Session) readOnly() bool { return s.now().readOnly }
 
-func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, age bool) exec.Options {
+func (s *Session) execOptions(ctx context.Context, tx store.Tx, q *plan.Query, age bool, lease *leases) exec.Options {
+	lease.q = &s.db.memory
+	now := s.now()
 	o := exec.Options{
-		BatchSize: int(s.intSetting("hedgerow.batch_size")),
-		Reference: s.boolSetting("hedgerow.reference"),
-		WorkMem:   s.intSetting("work_mem") << 10,
-		MemLimit:  s.intSetting("hedgerow.mem_limit") << 10,
+		BatchSize: int(now.batchSize),
+		Reference: now.reference,
+		WorkMem:   now.workMem,
+		MemLimit:  now.memLimit,
+		Zone:      now.location,
 		Temp:      s.db.temp,
-		Budget:    &leases{q: &s.db.memory},
+		Budget:    lease,
 		Import:    s.db.files,
 		Nested:    nested{s},
 		Server:    surroundings{s},
 		Profile:   q.Explain == plan.Profile || profiling(ctx),
-		Now:       time.Now(),
 		TxNow:     s.txTime,
 		AGE:       age,
 		Tx:        tx,
 	}
 	if i := interruptOf(ctx); i != nil {
-		o.Cancel = &i.flag
-	}
-	if zone := s.raw(settings["timezone"]); zone != "UTC" {
-		o.Zone, _ = location(zone)
+		o.Cancel, o.Watched, o.Now = &i.flag, true, i.began
+	} else {
+		o.Now = time.Now()
 	}
 	return o
 }
 
 // cypherRows is a running Cypher statement, or the lines of a plan.
 type cypherRows struct {
-	stmt   store.Stmt
-	cur    *exec.Cursor
-	q      *plan.Query
-	plan   *planned // nil for SQL's own plans
-	again  func(error) (*planned, *exec.Cursor, error)
-	n, i   int // rows in the cursor's current batch, and the next of them
-	pulled bool
-	report *plan.Report
-	began  time.Time       // of a profiled statement
-	lines  [][]value.Value // of the plan, in place of the statement's rows
-	aside  bool            // the plan is asked for beside the rows
-	closed bool
-	sum    Summary
+	stmt    store.Stmt
+	cur     *exec.Cursor
+	q       *plan.Query
+	plan    *planned // nil for SQL's own plans
+	planned planned
+	retry   retry // what it takes to begin again; zero for SQL's own plans
+	lease   leases
+	own     exec.Cursor // memory of cur
+	n, i    int         // rows in the cursor's current batch, and the next of them
+	pulled  bool
+	report  *plan.Report
+	began   time.Time       // of a profiled statement
+	lines   [][]value.Value // of the plan, in place of the statement's rows
+	aside   bool            // the plan is asked for beside the rows
+	closed  bool
+	sum     Summary
 
 	shared bool // the statement belongs to somebody else
 	fences *fenceSet
@@ -450,13 +473,13 @@ func (r *cypherRows) planReport() *plan.Report {
 	return r.report
 }
 
-func (r *cypherRows) pull() (err error) {
+func (r *cypherRows) pull(ctx context.Context) (err error) {
 	first := !r.pulled
 	r.pulled = true
 	r.i = 0
 	r.n, err = r.cur.Next()
-	for err != nil && first && r.again != nil {
-		p, cur, e := r.again(err)
+	for err != nil && first && r.retry.s != nil {
+		p, cur, e := r.again(ctx, err)
 		if e != nil {
 			err = e
 			break
@@ -493,7 +516,7 @@ func (r *cypherRows) Next(ctx context.Context) ([]value.Value, error) {
 		return nil, nil
 	}
 	if !r.pulled || r.i >= r.n && r.n > 0 {
-		if err := r.pull(); err != nil {
+		if err := r.pull(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -509,7 +532,7 @@ func (r *cypherRows) Close() {
 		return
 	}
 	if !r.detached {
-		r.sum = *r.summary()
+		r.summary()
 	}
 	r.closed = true
 	r.planReport()
@@ -533,16 +556,13 @@ func summaryOf(c *store.Counters) Summary { return Summary{Counters: *c} }
 
 func (r *cypherRows) summary() *Summary {
 	if !r.closed && !r.detached {
-		var sum Summary
+		r.sum = Summary{}
 		if r.cur != nil {
-			sum = summaryOf(r.cur.Counters())
+			r.sum = summaryOf(r.cur.Counters())
+			r.sum.PeakMemory = r.cur.PeakMemory()
 		} else if c := r.stmt.Counters(); c != nil {
-			sum = summaryOf(c)
+			r.sum = summaryOf(c)
 		}
-		if r.cur != nil {
-			sum.PeakMemory = r.cur.PeakMemory()
-		}
-		return &sum
 	}
 	return &r.sum
 }
@@ -571,7 +591,7 @@ func (r *cypherRows) detach(s *Session) error {
 			return err
 		}
 	}
-	r.sum = *r.summary()
+	r.summary()
 	r.detached = true
 	r.stmt.Close()
 	return nil

@@ -37,7 +37,7 @@ func (p *Prepared) Arguments(named map[string]value.Value) ([]value.Value, error
 	if !ok {
 		return nil, nil
 	}
-	return c.arguments(named, nil)
+	return c.arguments(NamedValues(named), nil)
 }
 
 // Effect is what a statement of Cypher may do.
@@ -91,7 +91,7 @@ func needsNoGraph(n plan.Node) bool {
 // UseGraph makes a graph that exists the one of statements that name none; the default graph is made at first use. Inside a block the
 // change ends with it.
 func (s *Session) UseGraph(ctx context.Context, name string) error {
-	if s.raw(settings["hedgerow.graph"]) == name {
+	if s.now().graph == name {
 		return nil
 	}
 	if name != DefaultGraph {

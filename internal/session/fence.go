@@ -18,15 +18,53 @@ type fenceSet struct {
 	wrote bool
 	rows  map[*callSource]*heldRows // results of the calls, if one of them writes
 
-	opened map[*callSource]int              // times that a reading call was opened
-	kept   map[*callSource][][]value.Value  // results of reading calls that are opened again and again, as in a subquery
+	one    [1]openedCall
+	opened []openedCall                     // reading calls that were opened
 	tables map[*tableSource][][]value.Value // rows of catalog tables
 
 	calls   []*callSource
 	inner   []innerText // texts of calls, if they are others than those that the statement was prepared for
 	callErr error       // the last error of a call
 
+	ctx fenceContext
+
 	ran map[*callSource]*cypherRows // EXPLAIN ANALYZE: the last run of each call
+}
+
+// openedCall is a reading call that was opened. One that is opened again and again, as in a subquery, keeps its result.
+type openedCall struct {
+	call  *callSource
+	times int
+	kept  bool
+	rows  [][]value.Value
+}
+
+// openedOf finds or makes the entry of a call.
+func (f *fenceSet) openedOf(c *callSource) *openedCall {
+	for i := range f.opened {
+		if f.opened[i].call == c {
+			return &f.opened[i]
+		}
+	}
+	if f.opened == nil {
+		f.opened = f.one[:0]
+	}
+	f.opened = append(f.opened, openedCall{call: c})
+	return &f.opened[len(f.opened)-1]
+}
+
+// fenceContext is a context that leads to the calls of its statement.
+type fenceContext struct {
+	context.Context
+	f *fenceSet
+}
+
+// Value finds the calls, and what the context around has.
+func (c *fenceContext) Value(key any) any {
+	if key == (fenceKey{}) {
+		return c.f
+	}
+	return c.Context.Value(key)
 }
 
 // free gives up the results of the calls.
@@ -128,19 +166,21 @@ func (c *callSource) Open(ctx context.Context, args []value.Value) (plan.SourceR
 		return h, h.rewind()
 	}
 	// A call reads parameters only and sees the statement's start: all its runs in one statement are the same.
-	if rows, ok := f.kept[c]; ok {
-		return &fixed{data: rows}, nil
+	o := f.openedOf(c)
+	if o.kept {
+		return &fixed{data: o.rows}, nil
 	}
-	if f.opened == nil {
-		f.opened, f.kept = map[*callSource]int{}, map[*callSource][][]value.Value{}
-	}
-	f.opened[c]++
+	o.times++
+	again := o.times == 2
 	r, err := c.run(ctx, f, args)
-	if err != nil || f.opened[c] != 2 {
+	if err != nil || !again {
 		return r, err
 	}
 	keep := &keeping{rows: r}
-	keep.done = func() { f.kept[c] = keep.held }
+	keep.done = func() {
+		o := f.openedOf(c)
+		o.kept, o.rows = true, keep.held
+	}
 	return keep, nil
 }
 

@@ -65,7 +65,7 @@ type heldRows struct {
 
 func (s *Session) holdRows() *heldRows {
 	h := &heldRows{}
-	h.log.Init(&spill.Place{Temp: s.db.temp, Share: s.intSetting("work_mem") << 10, Mem: &leases{q: &s.db.memory}})
+	h.log.Init(&spill.Place{Temp: s.db.temp, Share: s.now().workMem, Mem: &leases{q: &s.db.memory}})
 	return h
 }
 

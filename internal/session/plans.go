@@ -24,19 +24,20 @@ type planned struct {
 	v    *plancache.Variant
 	q    *plan.Query // of v, in the mode of the text
 	vals []value.Value
-	how  string // what EXPLAIN says of the cache
+	how  string // what EXPLAIN says of the cache; "" if hit says it
+	hit  int    // number of the plan among those of its form
 }
 
 // envOf says what the plan of a text depends on beside it.
 func (s *Session) envOf(graph string, age bool) plancache.Env {
-	return plancache.Env{Graph: graph, Zone: s.raw(settings["timezone"]), AGE: age, ReadOnly: s.readOnly()}
+	return plancache.Env{Graph: graph, Zone: s.now().zone, AGE: age, ReadOnly: s.readOnly()}
 }
 
 // cacheOfPlans returns the cache that the session's statements use now, or nil. Plans of a transaction that has changed the catalog may name what
 // others do not see: they are its own (rules B7).
 func (s *Session) cacheOfPlans() *plancache.Cache {
 	switch {
-	case s.boolSetting("hedgerow.reference") || !s.boolSetting("hedgerow.plan_cache"):
+	case s.now().reference || !s.now().planCache:
 		return nil
 	case !s.ddl:
 		return s.db.plans
@@ -102,6 +103,15 @@ func inMode(q *plan.Query, t *plancache.Text) *plan.Query {
 // planOf finds or makes the plan of a text on a graph that is open. params are the values of the text's parameters in the order of the plan, nil if
 // they are not known. Indexes of without are not used.
 func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, params []value.Value, without map[schema.IndexID]bool) (*planned, error) {
+	p := new(planned)
+	if err := s.planInto(p, t, g, stmt, params, without); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// planInto is planOf in memory of the caller's.
+func (s *Session) planInto(p *planned, t *plancache.Text, g store.Graph, stmt store.Stmt, params []value.Value, without map[schema.IndexID]bool) error {
 	c := s.cacheOfPlans()
 	cached := c != nil && t.Of(c)
 	if cached && t.Entry.Unfit() {
@@ -110,7 +120,7 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 	q := t.Entry.Query()
 	known := params != nil || q != nil && len(q.Params) == 0
 	version := s.db.store.CatalogVersion()
-	p := &planned{text: t, how: "off"}
+	*p = planned{text: t, how: "off"}
 	var old *plancache.Variant // to be replaced
 	if cached && without == nil && q != nil && t.Replan != plancache.ReplanForce {
 		p.vals = lifted(t, params)
@@ -121,17 +131,17 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 		if v != nil {
 			p.v, p.q, p.how = v, inMode(v.Prep.Query, t), "miss" // made when the statement was prepared
 			if v.Uses() > 1 {
-				p.how = fmt.Sprintf("hit, plan %d", n)
+				p.how, p.hit = "", n
 			}
 			if t.Replan != plancache.ReplanSkip && c.Drifted(v, g) {
 				s.db.replan(c, t, v, params)
 			}
-			return p, nil
+			return nil
 		}
 	}
 	r := plancache.Request{
 		Text: t, Catalog: g, View: stmt.View(math.MaxUint32), Version: version, Params: params, Without: without,
-		Procs: exec.Signatures{Procedures: exec.Builtins}, Reference: s.boolSetting("hedgerow.reference"),
+		Procs: exec.Signatures{Procedures: exec.Builtins}, Reference: s.now().reference,
 	}
 	compile := plancache.Compile
 	if cached {
@@ -144,7 +154,7 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 		v, err = compile(r)
 	}
 	if err != nil {
-		return nil, p.text.Place(err, nil)
+		return p.text.Place(err, nil)
 	}
 	p.v, p.q, p.vals = v, inMode(v.Prep.Query, t), lifted(p.text, params)
 	// What an older snapshot than the catalog's version has made is not for others.
@@ -154,7 +164,7 @@ func (s *Session) planOf(t *plancache.Text, g store.Graph, stmt store.Stmt, para
 	if known {
 		v.Use()
 	}
-	return p, nil
+	return nil
 }
 
 // lifted joins the values of literals and of parameters.
@@ -172,7 +182,9 @@ func lifted(t *plancache.Text, params []value.Value) []value.Value {
 func (p *planned) report(cur *exec.Cursor, began time.Time) *plan.Report {
 	r := report(p.q, cur, began)
 	p.show(r.Root)
-	r.Cache = p.how
+	if r.Cache = p.how; p.how == "" {
+		r.Cache = fmt.Sprintf("hit, plan %d", p.hit)
+	}
 	if g := p.v.Guard(); g != "" {
 		r.Cache += ", for " + p.literals().Replace(g)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
@@ -24,6 +25,7 @@ type Prepared struct {
 	command command // nil for an empty statement
 	params  []*sqltype.Type
 	columns []Column
+	names   []string // of columns, once they were asked for
 	copy    *CopyFormat
 	sqlText bool // made by SQL's PREPARE: shown by pg_prepared_statements
 }
@@ -87,7 +89,8 @@ type Portal struct {
 	rows    rows
 	n       int64 // rows handed out since Start
 	ctx     context.Context
-	stop    *interrupt
+	stop    *interrupt // own, once it runs
+	own     interrupt
 	broken  error // the transaction was ended from outside while rows were left
 	running bool  // stop is reached by Cancel and the time limit
 }
@@ -137,6 +140,18 @@ func (s *Session) closePortals() {
 	}
 }
 
+// Names returns the names of the portal's columns, not to be changed; nil if there are none.
+func (p *Portal) Names() []string {
+	if p.p.names == nil && len(p.p.columns) > 0 {
+		names := make([]string, len(p.p.columns))
+		for i, c := range p.p.columns {
+			names[i] = c.Name
+		}
+		p.p.names = names
+	}
+	return p.p.names
+}
+
 // Columns, Copy, Empty and Text describe the portal's statement.
 func (p *Portal) Columns() []Column { return p.p.columns }
 func (p *Portal) Copy() *CopyFormat { return p.p.copy }
@@ -161,9 +176,10 @@ func (p *Portal) Start(ctx context.Context) error {
 		_, err := p.s.need(ctx)
 		return err
 	}
-	p.stop = &interrupt{text: p.p.Text, query: p.s.db.lastQuery.Add(1), began: time.Now()}
-	p.ctx, p.stop.cancel = context.WithCancel(context.WithValue(ctx, interruptKey{}, p.stop))
-	p.stop.ctx = p.ctx
+	p.stop = &p.own
+	p.stop.text, p.stop.query, p.stop.began = p.p.Text, p.s.db.lastQuery.Add(1), time.Now()
+	p.stop.begin(ctx)
+	p.ctx = p.stop
 	p.s.used = true
 	p.s.ran++
 	p.resume()
@@ -235,6 +251,14 @@ func (p *Portal) finish() {
 	if p.stop != nil {
 		p.stop.cancel()
 	}
+}
+
+// AppendTag appends the command tag.
+func (p *Portal) AppendTag(dst []byte) []byte {
+	if _, ok := p.p.command.(*queryCommand); ok && p.p.copy == nil {
+		return strconv.AppendInt(append(dst, "SELECT "...), p.n, 10)
+	}
+	return append(dst, p.Tag()...)
 }
 
 // Tag returns the command tag.

@@ -78,14 +78,15 @@ func (c *queryCommand) start(ctx context.Context, s *Session, args []value.Value
 		stmt.Close()
 		return nil, err
 	}
-	opt := s.execOptions(ctx, tx, c.bound.Query, false)
-	cur, err := c.prep.Run(context.WithValue(ctx, fenceKey{}, fences), stmt, nil, args, opt)
-	if err != nil {
+	r := &cypherRows{stmt: stmt, q: c.bound.Query, fences: fences}
+	opt := s.execOptions(ctx, tx, c.bound.Query, false, &r.lease)
+	fences.ctx = fenceContext{ctx, fences}
+	if err := c.prep.RunInto(&r.own, &fences.ctx, stmt, nil, args, &opt); err != nil {
 		fences.free()
 		stmt.Close()
 		return nil, err
 	}
-	r := &cypherRows{stmt: stmt, cur: cur, q: c.bound.Query, fences: fences}
+	r.cur = &r.own
 	if fences.wrote {
 		// C3: nothing may raise after the first row of a statement that wrote, and its commit must not wait for the reader.
 		if err := r.drain(s); err != nil {

@@ -85,8 +85,8 @@ func (db *Database) unregister(r *record) {
 // opened notes a transaction that the session has begun.
 func (s *Session) opened(tx store.Tx) {
 	s.tx = tx
-	s.record = s.db.register(s, s.raw(settings["hedgerow.graph"]), nil)
-	limit := time.Duration(s.intSetting("transaction_timeout")) * time.Millisecond
+	s.record = s.db.register(s, s.now().graph, nil)
+	limit := time.Duration(s.now().txTimeout) * time.Millisecond
 	if !s.deadline.IsZero() {
 		limit, s.deadline = max(1, time.Until(s.deadline)), time.Time{}
 	}
@@ -183,7 +183,7 @@ func (s *Session) Idle(expired func()) {
 		s.giveUp(r.fate())
 		return
 	}
-	ms := s.intSetting("idle_in_transaction_session_timeout")
+	ms := s.now().idleTimeout
 	if ms <= 0 || !s.block {
 		return
 	}

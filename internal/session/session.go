@@ -118,6 +118,9 @@ type Session struct {
 	db     *Database
 	client Client
 
+	known   bool // current holds
+	current current
+
 	base  map[string]string // what RESET goes back to: the database's and the connection's own initial values, by lower-case name
 	set   map[string]string // settings that were changed since, by lower-case name
 	local map[string]string // values to go back to at the end of the transaction
@@ -137,6 +140,8 @@ type Session struct {
 	prepared map[string]*Prepared
 	portals  map[string]*Portal
 	cache    map[cacheKey]*Prepared
+	splits   [8]textParts // texts that were split last
+	splitAt  int
 
 	ddl         bool // the open transaction has changed the catalog
 	wrapper     wrapper
@@ -159,22 +164,104 @@ type Session struct {
 	active []*interrupt // what runs: a portal and the cursor that it fetches from
 }
 
-// interrupt stops one portal: from another connection, by its context or by the statement's time limit.
+// interrupt stops one portal: from another connection, by its context or by the statement's time limit. It is the context of what the portal
+// runs; a channel is made only for those who wait.
 type interrupt struct {
+	parent  context.Context
+	unwatch func() bool
 	flag    atomic.Bool // polled by the executor
 	timeout atomic.Bool // the time limit set it
-	ctx     context.Context
-	cancel  context.CancelFunc
 	timer   *time.Timer
+	ended   atomic.Bool // err is set
+
+	mu   sync.Mutex // guards the fields below
+	done chan struct{}
+	err  error
 
 	text  string // of the statement, for SHOW TRANSACTIONS
 	query uint64 // its number
 	began time.Time
 }
 
+// begin makes i a context below another one.
+func (i *interrupt) begin(parent context.Context) {
+	i.parent = parent
+	if parent.Done() == nil {
+		return
+	}
+	if err := parent.Err(); err != nil {
+		i.flag.Store(true)
+		i.end(err)
+		return
+	}
+	i.unwatch = context.AfterFunc(parent, func() {
+		i.flag.Store(true)
+		i.end(parent.Err())
+	})
+}
+
+// stop interrupts what runs.
 func (i *interrupt) stop() {
 	i.flag.Store(true)
-	i.cancel()
+	i.end(context.Canceled)
+}
+
+// cancel ends the context of what has run.
+func (i *interrupt) cancel() {
+	if i.unwatch != nil {
+		i.unwatch()
+	}
+	i.end(context.Canceled)
+}
+
+func (i *interrupt) end(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.err != nil {
+		return
+	}
+	i.err = err
+	i.ended.Store(true)
+	if i.done != nil {
+		close(i.done)
+	}
+}
+
+// Deadline is its parent's.
+func (i *interrupt) Deadline() (time.Time, bool) { return i.parent.Deadline() }
+
+// Done returns a channel that is closed when the portal is stopped or has ended.
+func (i *interrupt) Done() <-chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.done == nil {
+		i.done = make(chan struct{})
+		if i.err != nil {
+			close(i.done)
+		}
+	}
+	return i.done
+}
+
+// Err says why Done is closed.
+func (i *interrupt) Err() error {
+	if i.ended.Load() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		return i.err
+	}
+	if i.unwatch != nil {
+		return i.parent.Err() // the watch may not have heard of it yet
+	}
+	return nil
+}
+
+// Value finds the interrupt itself, and what its parent has.
+func (i *interrupt) Value(key any) any {
+	if key == (interruptKey{}) {
+		return i
+	}
+	return i.parent.Value(key)
 }
 
 type interruptKey struct{}
@@ -215,6 +302,28 @@ func (s *Session) Close() {
 	s.rollback()
 	s.db.mu.Lock()
 	delete(s.db.sessions, s)
+	s.db.mu.Unlock()
+}
+
+// Park takes a session that has nothing open and nothing set out of the database's list, until Resume; it reports whether it did. One that is not
+// as it was opened is closed.
+func (s *Session) Park() bool {
+	fresh := !s.block && s.tx == nil && !s.failed && !s.ageDialect && s.agePrepared == "" && s.deadline.IsZero() && s.meta.IsNull() &&
+		len(s.set)+len(s.local)+len(s.prepared)+len(s.portals) == 0
+	if !fresh {
+		s.Close()
+		return false
+	}
+	s.db.mu.Lock()
+	delete(s.db.sessions, s)
+	s.db.mu.Unlock()
+	return true
+}
+
+// Resume ends Park.
+func (s *Session) Resume() {
+	s.db.mu.Lock()
+	s.db.sessions[s] = struct{}{}
 	s.db.mu.Unlock()
 }
 
@@ -263,14 +372,14 @@ func (s *Session) runContext() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.active); n > 0 {
-		return s.active[n-1].ctx
+		return s.active[n-1]
 	}
 	return context.Background()
 }
 
 // resume makes an interrupt one that Cancel and the time limit reach; pause takes it out again. A statement's time runs between the two.
 func (s *Session) resume(i *interrupt) {
-	if ms := s.intSetting("statement_timeout"); ms > 0 {
+	if ms := s.now().statementTimeout; ms > 0 {
 		i.timer = time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
 			i.timeout.Store(true)
 			i.stop()
@@ -366,6 +475,7 @@ func (s *Session) Set(name, v string, local bool) error {
 	}
 	s.remember(d.key, local)
 	s.set[d.key] = v
+	s.changed()
 	if c, ok := s.tx.(store.GraphCacher); ok && (d.key == "hedgerow.graph_cache" || d.key == "hedgerow.reference") {
 		c.SetGraphCache(s.graphCache())
 	}
@@ -375,7 +485,7 @@ func (s *Session) Set(name, v string, local bool) error {
 
 // graphCache reports whether neighbourhoods are read from memory. The reference run does without (rules C5).
 func (s *Session) graphCache() bool {
-	return s.boolSetting("hedgerow.graph_cache") && !s.boolSetting("hedgerow.reference")
+	return s.now().graphCache
 }
 
 // remember keeps the value that the end of the transaction, or its rollback, brings back. As a rollback undoes SET too, every change
@@ -402,6 +512,10 @@ func (s *Session) remember(key string, local bool) {
 }
 
 func (s *Session) restoreLocals(committed bool) {
+	if s.local == nil {
+		return
+	}
+	s.changed()
 	for mark, old := range s.local {
 		key, rollback := strings.CutPrefix(mark, "\x00")
 		if rollback == committed {
@@ -428,6 +542,7 @@ func (s *Session) Reset(name string) error {
 			}
 			s.remember(key, false)
 			delete(s.set, key)
+			s.changed()
 			if d := settings[key]; d != nil {
 				s.reportSetting(d)
 			}
@@ -443,6 +558,7 @@ func (s *Session) Reset(name string) error {
 	}
 	s.remember(d.key, false)
 	delete(s.set, d.key)
+	s.changed()
 	s.reportSetting(d)
 	return nil
 }
@@ -460,6 +576,7 @@ func (s *Session) Startup(name, v string) error {
 		return err
 	}
 	s.base[d.key] = v
+	s.changed()
 	return nil
 }
 
@@ -480,7 +597,7 @@ func (s *Session) notice(severity, code, format string) {
 
 // Notify hands a notice to the client.
 func (s *Session) Notify(n Notice) {
-	least := s.raw(settings["client_min_messages"])
+	least := s.now().messages
 	if s.OnNotice != nil && least != "error" && !(n.Severity != "WARNING" && least == "warning") {
 		s.OnNotice(n)
 	}
@@ -488,7 +605,7 @@ func (s *Session) Notify(n Notice) {
 
 // AppendText appends a value in its type's text form under the session's settings.
 func (s *Session) AppendText(dst []byte, t *sqltype.Type, v value.Value) ([]byte, error) {
-	if t == sqltype.Agtype && s.boolSetting("hedgerow.agtype_plain") {
+	if t == sqltype.Agtype && s.now().plain {
 		return value.AppendAgtypeOptions(dst, v, value.TextOptions{Plain: true}), nil
 	}
 	if (t == sqltype.Regclass || t == sqltype.Regnamespc) && v.Kind() == value.Int {
@@ -496,7 +613,7 @@ func (s *Session) AppendText(dst []byte, t *sqltype.Type, v value.Value) ([]byte
 			return append(dst, name...), nil
 		}
 	}
-	if (t == sqltype.Timestamptz || t == sqltype.TstamptzArr) && s.raw(settings["timezone"]) != "UTC" {
+	if (t == sqltype.Timestamptz || t == sqltype.TstamptzArr) && s.now().zone != "UTC" {
 		return sqltype.AppendTextZone(dst, t, v, s.zone())
 	}
 	return sqltype.AppendText(dst, t, v)

@@ -38,12 +38,33 @@ func (s *Session) Split(text string) ([]Text, error) {
 	return s.SplitAs(text, lang)
 }
 
-// SplitAs is Split with the language of statements whose first word does not decide.
+// SplitAs is Split with the language of statements whose first word does not decide. The result is not to be changed.
 func (s *Session) SplitAs(text string, lang Language) ([]Text, error) {
 	if len(text) > maxText {
 		return nil, errTextTooLong()
 	}
-	var out []Text
+	for i := range s.splits {
+		if k := &s.splits[i]; k.lang == lang && k.text == text && text != "" {
+			return k.parts, nil
+		}
+	}
+	parts := split(text, lang)
+	if len(text) <= maxCachedText && len(parts) <= 2 {
+		s.splits[s.splitAt] = textParts{text, lang, parts}
+		s.splitAt = (s.splitAt + 1) % len(s.splits)
+	}
+	return parts, nil
+}
+
+// textParts is a text that was split, for the next time: clients send the same few again and again.
+type textParts struct {
+	text  string
+	lang  Language
+	parts []Text // not to be changed
+}
+
+// split cuts a text into statements.
+func split(text string, lang Language) (out []Text) {
 	for at := 0; ; {
 		at += dashes(text[at:])
 		l := languageAt(text[at:], lang)
@@ -59,7 +80,7 @@ func (s *Session) SplitAs(text string, lang Language) ([]Text, error) {
 			start, stop = span.Pos(), span.End()
 		}
 		if !ok {
-			return out, nil
+			return out
 		}
 		out = append(out, Text{Text: text[start:stop], Offset: start, Lang: l})
 		at = next
@@ -259,7 +280,7 @@ func (s *Session) cacheKey(t Text, types []*sqltype.Type) (cacheKey, bool) {
 	}
 	k := cacheKey{text: t.Text, lang: t.Lang}
 	if t.Lang == Cypher {
-		k.graph = s.raw(settings["hedgerow.graph"])
+		k.graph = s.now().graph
 	}
 	if len(types) > 0 {
 		var buf [64]byte
@@ -287,8 +308,19 @@ func (p *Prepared) cacheable() bool {
 	return false
 }
 
+// Named are values by name.
+type Named interface {
+	Named(name string) (value.Value, bool)
+}
+
+// NamedValues are Named in a map.
+type NamedValues map[string]value.Value
+
+// Named returns the value of a name.
+func (m NamedValues) Named(name string) (value.Value, bool) { v, ok := m[name]; return v, ok }
+
 // Start prepares and starts a statement for the embedded API: named parameters for Cypher, args for $1 … $n.
-func (s *Session) Start(ctx context.Context, text string, lang Language, named map[string]value.Value, args []value.Value) (*Portal, error) {
+func (s *Session) Start(ctx context.Context, text string, lang Language, named Named, args []value.Value) (*Portal, error) {
 	parts, err := s.SplitAs(text, lang)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 		return s.tx, nil
 	}
 	if !s.block {
-		s.isolation = parseIsolation(s.raw(settings["default_transaction_isolation"]))
+		s.isolation = parseIsolation(s.now().isolation)
 	}
 	if s.committed {
 		s.isolation = store.ReadCommitted
@@ -69,7 +69,7 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 	tx, err := s.db.store.Begin(ctx, store.TxOptions{
 		Isolation:    s.isolation,
 		ReadOnly:     s.readOnly(),
-		Async:        s.raw(settings["synchronous_commit"]) == "off",
+		Async:        s.now().async,
 		NoGraphCache: !s.graphCache(),
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 }
 
 func (s *Session) lockTimeout() time.Duration {
-	return time.Duration(s.intSetting("lock_timeout")) * time.Millisecond
+	return time.Duration(s.now().lockTimeout) * time.Millisecond
 }
 
 // renew begins the open transaction again, with a fresh snapshot.
@@ -125,6 +125,7 @@ func (s *Session) Begin(m Modes) error {
 	}
 	s.remember("transaction_read_only", true)
 	s.set["transaction_read_only"] = onOff(readOnly)
+	s.changed()
 	return nil
 }
 
@@ -159,7 +160,10 @@ func (s *Session) commit(ctx context.Context) error {
 		return nil
 	}
 	// A commit that has begun is carried to its end: nobody could tell whether one that was interrupted has happened.
-	if err := tx.Commit(context.WithoutCancel(ctx)); err != nil {
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := tx.Commit(ctx); err != nil {
 		tx.Rollback()
 		s.restoreLocals(false)
 		return err

@@ -161,12 +161,14 @@ func (u *utility) run(ctx context.Context, s *Session, args []value.Value) (rows
 		if b.What == "ALL" {
 			clear(s.prepared)
 			s.ageDialect = false
+			s.changed()
 			return nil, s.Reset("all")
 		}
 		return nil, nil
 	case *sql.Load:
 		if lib := strings.TrimSuffix(strings.TrimPrefix(b.Library, "$libdir/"), ".so"); lib == "age" || lib == "plugins/age" {
 			s.ageDialect = true
+			s.changed()
 			return nil, nil
 		}
 		return nil, dberr.New(dberr.UndefinedObject, "could not access file %q: there are no libraries to load", b.Library)
@@ -174,6 +176,7 @@ func (u *utility) run(ctx context.Context, s *Session, args []value.Value) (rows
 		switch b.Name.Name {
 		case "age":
 			s.ageDialect = true
+			s.changed()
 		case "plpgsql":
 		default:
 			return nil, dberr.New(dberr.FeatureNotSupported, "extension %q is not available", b.Name.Name)

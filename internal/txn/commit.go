@@ -62,9 +62,10 @@ func (tx *Tx) Commit(ctx context.Context) (page.LSN, error) {
 		return 0, dberr.New(dberr.NoActiveTransaction, "the transaction has ended")
 	}
 	m := tx.m
-	rec := CommitRecord{tx: tx, sync: !tx.opts.Async}
+	rec := &tx.rec
+	*rec = CommitRecord{tx: tx, sync: !tx.opts.Async}
 	for _, p := range tx.joined {
-		if err := p.BeforeCommit(&rec); err != nil {
+		if err := p.BeforeCommit(rec); err != nil {
 			return 0, err
 		}
 	}

@@ -102,6 +102,9 @@ type Tx struct {
 	published atomic.Bool
 
 	build *wal.Builder
+
+	firstLevels [2]level // memory of levels
+	rec         CommitRecord
 }
 
 type level struct {
@@ -111,10 +114,13 @@ type level struct {
 }
 
 // Begin starts a transaction. It costs no xid until it writes.
-func (m *Manager) Begin(o TxOptions) *Tx {
-	tx := &Tx{m: m, opts: o, seq: m.seq.Add(1), subNext: 1}
+func (m *Manager) Begin(o TxOptions) *Tx { return m.BeginInto(new(Tx), o) }
+
+// BeginInto is Begin in memory of the caller's, which holds a zero Tx.
+func (m *Manager) BeginInto(tx *Tx, o TxOptions) *Tx {
+	tx.m, tx.opts, tx.seq, tx.subNext = m, o, m.seq.Add(1), 1
 	tx.group = tx
-	tx.levels = append(make([]level, 0, 4), level{})
+	tx.levels = append(tx.firstLevels[:0], level{})
 	m.begun.Add(1)
 	m.live.Add(1)
 	return tx
@@ -232,20 +238,26 @@ func (tx *Tx) Segment(writes int) (base uint32, err error) {
 }
 
 // Snapshot takes a snapshot that sees the transaction's own changes: a fresh one under read committed, else always the first.
-func (tx *Tx) Snapshot() *Snapshot {
+func (tx *Tx) Snapshot() *Snapshot { return tx.SnapshotInto(new(Snapshot)) }
+
+// SnapshotInto is Snapshot in memory of the caller's, which holds a zero Snapshot.
+func (tx *Tx) SnapshotInto(s *Snapshot) *Snapshot {
 	if tx.opts.Isolation == ReadCommitted {
-		return tx.Fresh()
+		return tx.freshInto(s)
 	}
 	if tx.base == nil {
 		tx.base = &Snapshot{}
 		tx.m.take(tx.base, tx.m.slots.take())
 	}
-	return &Snapshot{m: tx.m, tx: tx, csn: tx.base.csn, xmin: tx.base.xmin, xmax: tx.base.xmax}
+	*s = Snapshot{m: tx.m, tx: tx, csn: tx.base.csn, xmin: tx.base.xmin, xmax: tx.base.xmax}
+	return s
 }
 
 // Fresh takes a snapshot of now whatever the isolation level, for checks that must not miss anything (rules B3, B14).
-func (tx *Tx) Fresh() *Snapshot {
-	s := &Snapshot{tx: tx}
+func (tx *Tx) Fresh() *Snapshot { return tx.freshInto(new(Snapshot)) }
+
+func (tx *Tx) freshInto(s *Snapshot) *Snapshot {
+	s.tx = tx
 	tx.m.take(s, tx.m.slots.take())
 	tx.m.snapshots.Add(1)
 	return s

@@ -127,6 +127,15 @@ func (p *Prepared) Params(named map[string]value.Value, lifted ...value.Value) (
 // Run starts an execution. Nothing is read before the first call of [Cursor.Next]. The cursor must be closed; the statement
 // stays the caller's to close.
 func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, params []value.Value, o Options) (*Cursor, error) {
+	c := new(Cursor)
+	if err := p.RunInto(c, ctx, stmt, g, params, &o); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// RunInto is Run with a cursor in memory of the caller's. The defaults are filled into the options.
+func (p *Prepared) RunInto(c *Cursor, ctx context.Context, stmt store.Stmt, g store.Graph, params []value.Value, o *Options) error {
 	if o.BatchSize <= 0 || o.BatchSize > vec.MaxRows {
 		o.BatchSize = vec.MaxRows
 	}
@@ -148,7 +157,7 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	x := p.take(&o)
+	x := p.take(o)
 	made := x == nil
 	if made {
 		x = &run{p: p, q: p.Query, mem: &tracker{}, segs: make([]segment, len(p.Query.Segments)), lasting: !o.Profile}
@@ -158,14 +167,14 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 			}
 		}
 	}
-	x.bind(ctx, stmt, g, params, o)
-	c := &Cursor{x: x, q: p.Query}
+	x.bind(ctx, stmt, g, params, *o)
+	*c = Cursor{x: x, q: p.Query}
 	if made {
 		root, err := x.build(p.Query.Root)
 		if err != nil {
 			x.lasting = false
 			c.Close()
-			return nil, err
+			return err
 		}
 		x.root = root
 	}
@@ -176,9 +185,9 @@ func (p *Prepared) Run(ctx context.Context, stmt store.Stmt, g store.Graph, para
 	}
 	if c.res == nil {
 		c.Close()
-		return nil, dberr.New(dberr.Internal, "plan has no ProduceResults at its root")
+		return dberr.New(dberr.Internal, "plan has no ProduceResults at its root")
 	}
-	return c, nil
+	return nil
 }
 
 // bind gives the state of an execution the statement that it serves.

@@ -41,6 +41,8 @@ type conn struct {
 	ending atomic.Bool
 	idle   atomic.Bool // the client has let a transaction wait for too long
 
+	guard    guard
+	msg      messages
 	skipping bool   // W3: dropping messages up to Sync
 	text     string // the text that positions of errors refer to
 }
@@ -348,9 +350,7 @@ func (c *conn) parameter(name, v string) error {
 }
 
 func (c *conn) ready() error {
-	if err := c.w.send(&pgproto3.ReadyForQuery{TxStatus: c.sess.Status()}); err != nil {
-		return err
-	}
+	c.w.out = append(c.w.out, 'Z', 0, 0, 0, 5, c.sess.Status())
 	return c.w.flush()
 }
 
@@ -361,8 +361,9 @@ func (c *conn) idled() {
 }
 
 func (c *conn) loop() error {
+	idled := c.idled
 	for {
-		c.sess.Idle(c.idled)
+		c.sess.Idle(idled)
 		kind, body, err := c.w.read()
 		c.sess.Wake()
 		if c.idle.Load() {
@@ -488,34 +489,55 @@ func clean(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// watch cancels the running statement when the client goes away. stop ends the watch; the connection can then be read again.
-func (c *conn) watch() (stop func()) {
-	var state atomic.Int32 // 0 waiting for its time, 1 watching, 2 stopped
-	done := make(chan struct{})
-	timer := time.AfterFunc(200*time.Millisecond, func() {
-		defer close(done)
-		if !state.CompareAndSwap(0, 1) {
-			return
-		}
-		_, err := c.w.in.Peek(1)
-		var ne net.Error
-		if err != nil && !(errors.As(err, &ne) && ne.Timeout()) {
-			c.sess.Cancel()
-		}
-	})
-	return func() {
-		if timer.Stop() {
-			return
-		}
-		if !state.CompareAndSwap(0, 2) {
-			c.w.conn.SetReadDeadline(time.Now())
-			<-done
-			c.w.conn.SetReadDeadline(time.Time{})
-			if c.ending.Load() { // terminate may have come in between
-				c.w.conn.SetReadDeadline(time.Now())
-			}
-			return
-		}
-		<-done
+// watch cancels the running statement when the client goes away. After unwatch the connection can be read again.
+func (c *conn) watch() {
+	g := &c.guard
+	g.state.Store(0)
+	if g.timer == nil {
+		g.done = make(chan struct{}, 1)
+		g.timer = time.AfterFunc(watchAfter, c.guarding)
+		return
+	}
+	g.timer.Reset(watchAfter)
+}
+
+// watchAfter is how long a statement runs before somebody looks whether its client is still there.
+const watchAfter = 200 * time.Millisecond
+
+// guard is the watch over the client of the statement that runs.
+type guard struct {
+	timer *time.Timer   // nil before the first watch
+	state atomic.Int32  // 0 waiting for its time, 1 watching, 2 stopped
+	done  chan struct{} // one for each time that the timer has fired
+}
+
+// guarding waits for the client to go away.
+func (c *conn) guarding() {
+	defer func() { c.guard.done <- struct{}{} }()
+	if !c.guard.state.CompareAndSwap(0, 1) {
+		return
+	}
+	_, err := c.w.in.Peek(1)
+	var ne net.Error
+	if err != nil && !(errors.As(err, &ne) && ne.Timeout()) {
+		c.sess.Cancel()
+	}
+}
+
+// unwatch ends the watch.
+func (c *conn) unwatch() {
+	g := &c.guard
+	if g.timer.Stop() {
+		return
+	}
+	if g.state.CompareAndSwap(0, 2) {
+		<-g.done
+		return
+	}
+	c.w.conn.SetReadDeadline(time.Now())
+	<-g.done
+	c.w.conn.SetReadDeadline(time.Time{})
+	if c.ending.Load() { // terminate may have come in between
+		c.w.conn.SetReadDeadline(time.Now())
 	}
 }

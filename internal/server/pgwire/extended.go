@@ -25,29 +25,29 @@ func (c *conn) extended(kind byte, body []byte) error {
 	ctx := context.Background()
 	switch kind {
 	case 'P':
-		var m pgproto3.Parse
-		if err := decode(&m, body); err != nil {
+		m := &c.msg.parse
+		if err := decode(m, body); err != nil {
 			return err
 		}
-		return c.parse(ctx, &m)
+		return c.parse(ctx, m)
 	case 'B':
-		var m pgproto3.Bind
-		if err := decode(&m, body); err != nil {
+		m := &c.msg.bind
+		if err := decode(m, body); err != nil {
 			return err
 		}
-		return c.bind(ctx, &m)
+		return c.bind(ctx, m)
 	case 'D':
-		var m pgproto3.Describe
-		if err := decode(&m, body); err != nil {
+		m := &c.msg.describe
+		if err := decode(m, body); err != nil {
 			return err
 		}
-		return c.describe(&m)
+		return c.describe(m)
 	case 'E':
-		var m pgproto3.Execute
-		if err := decode(&m, body); err != nil {
+		m := &c.msg.execute
+		if err := decode(m, body); err != nil {
 			return err
 		}
-		return c.execute(ctx, &m)
+		return c.execute(ctx, m)
 	}
 	var m pgproto3.Close
 	if err := decode(&m, body); err != nil {
@@ -61,7 +61,15 @@ func (c *conn) extended(kind byte, body []byte) error {
 	default:
 		return dberr.New(dberr.ProtocolViolation, "invalid CLOSE message subtype %d", m.ObjectType)
 	}
-	return c.w.send(&pgproto3.CloseComplete{})
+	return c.w.empty('3')
+}
+
+// messages are those of the extended protocol as they were decoded last.
+type messages struct {
+	parse    pgproto3.Parse
+	bind     pgproto3.Bind
+	describe pgproto3.Describe
+	execute  pgproto3.Execute
 }
 
 func decode(m pgproto3.Message, body []byte) (err error) {
@@ -114,7 +122,7 @@ func (c *conn) parse(ctx context.Context, m *pgproto3.Parse) error {
 	if err := c.sess.Store(m.Name, p); err != nil {
 		return err
 	}
-	return c.w.send(&pgproto3.ParseComplete{})
+	return c.w.empty('1')
 }
 
 func (c *conn) bind(ctx context.Context, m *pgproto3.Bind) error {
@@ -164,7 +172,7 @@ func (c *conn) bind(ctx context.Context, m *pgproto3.Bind) error {
 		return err
 	}
 	portal.Formats = append([]int16(nil), m.ResultFormatCodes...)
-	return c.w.send(&pgproto3.BindComplete{})
+	return c.w.empty('2')
 }
 
 func (c *conn) describe(m *pgproto3.Describe) error {
@@ -184,7 +192,7 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 		if cols := p.Columns(); cols != nil {
 			return c.rowDescription(cols, nil)
 		}
-		return c.w.send(&pgproto3.NoData{})
+		return c.w.empty('n')
 	}
 	if m.ObjectType != 'P' {
 		return dberr.New(dberr.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)
@@ -196,7 +204,7 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 	if cols := portal.Columns(); cols != nil {
 		return c.rowDescription(cols, portal.Formats)
 	}
-	return c.w.send(&pgproto3.NoData{})
+	return c.w.empty('n')
 }
 
 func (c *conn) execute(ctx context.Context, m *pgproto3.Execute) error {
@@ -208,8 +216,8 @@ func (c *conn) execute(ctx context.Context, m *pgproto3.Execute) error {
 	if portal.Empty() {
 		return c.w.send(&pgproto3.EmptyQueryResponse{})
 	}
-	stop := c.watch()
-	defer stop()
+	c.watch()
+	defer c.unwatch()
 	if err := portal.Start(ctx); err != nil {
 		return err
 	}
@@ -217,7 +225,7 @@ func (c *conn) execute(ctx context.Context, m *pgproto3.Execute) error {
 		if err := c.copyOut(ctx, portal); err != nil {
 			return err
 		}
-		return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})
+		return c.complete(portal)
 	}
 	done, err := c.rows(ctx, portal, portal.Formats, int(m.MaxRows))
 	if err != nil {
@@ -225,7 +233,7 @@ func (c *conn) execute(ctx context.Context, m *pgproto3.Execute) error {
 	}
 	if !done {
 		portal.Pause()
-		return c.w.send(&pgproto3.PortalSuspended{})
+		return c.w.empty('s')
 	}
-	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})
+	return c.complete(portal)
 }

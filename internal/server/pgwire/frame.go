@@ -20,11 +20,12 @@ const (
 
 // wire frames messages on one connection. Reads and writes are each made by one goroutine at a time.
 type wire struct {
-	conn net.Conn
-	in   *bufio.Reader
-	body []byte
-	out  []byte
-	max  int64 // bytes of a message: few until the client is known
+	conn  net.Conn
+	in    *bufio.Reader
+	body  []byte
+	out   []byte
+	start int   // of the message that is being made, in out
+	max   int64 // bytes of a message: few until the client is known
 }
 
 func newWire(c net.Conn) *wire {
@@ -109,6 +110,23 @@ func (w *wire) send(m encoder) error {
 		return err
 	}
 	w.out = out
+	return w.drain()
+}
+
+// begin begins a message, and end ends it: what was appended to out in between is its body.
+func (w *wire) begin(kind byte) {
+	w.start = len(w.out)
+	w.out = append(w.out, kind, 0, 0, 0, 0)
+}
+
+func (w *wire) end() error {
+	binary.BigEndian.PutUint32(w.out[w.start+1:], uint32(len(w.out)-w.start-1))
+	return w.drain()
+}
+
+// empty buffers a message without a body.
+func (w *wire) empty(kind byte) error {
+	w.out = append(w.out, kind, 0, 0, 0, 4)
 	return w.drain()
 }
 

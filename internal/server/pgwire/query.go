@@ -90,8 +90,8 @@ func (c *conn) statement(part session.Text, last bool) error {
 	if err != nil {
 		return err
 	}
-	stop := c.watch()
-	defer stop()
+	c.watch()
+	defer c.unwatch()
 	portal, err := c.sess.Bind(ctx, "", p, nil)
 	if err != nil {
 		return err
@@ -118,7 +118,14 @@ func (c *conn) statement(part session.Text, last bool) error {
 			return err
 		}
 	}
-	return c.w.send(&pgproto3.CommandComplete{CommandTag: []byte(portal.Tag())})
+	return c.complete(portal)
+}
+
+// complete says that a statement is complete.
+func (c *conn) complete(p *session.Portal) error {
+	c.w.begin('C')
+	c.w.out = append(p.AppendTag(c.w.out), 0)
+	return c.w.end()
 }
 
 // rows sends up to max rows (0 means all) and reports whether the portal is exhausted.
@@ -140,13 +147,19 @@ func (c *conn) rows(ctx context.Context, p *session.Portal, formats []int16, max
 }
 
 func (c *conn) rowDescription(cols []session.Column, formats []int16) error {
-	m := pgproto3.RowDescription{Fields: make([]pgproto3.FieldDescription, len(cols))}
-	for i, col := range cols {
-		m.Fields[i] = pgproto3.FieldDescription{
-			Name: []byte(clean(col.Name)), DataTypeOID: col.Type.OID, DataTypeSize: col.Type.Len, TypeModifier: -1, Format: format(formats, i),
-		}
+	w := c.w
+	w.begin('T')
+	w.out = binary.BigEndian.AppendUint16(w.out, uint16(len(cols)))
+	for i := range cols {
+		t := cols[i].Type
+		w.out = append(append(w.out, clean(cols[i].Name)...), 0)
+		w.out = append(w.out, 0, 0, 0, 0, 0, 0) // of no table
+		w.out = binary.BigEndian.AppendUint32(w.out, t.OID)
+		w.out = binary.BigEndian.AppendUint16(w.out, uint16(t.Len))
+		w.out = append(w.out, 0xFF, 0xFF, 0xFF, 0xFF) // no modifier
+		w.out = binary.BigEndian.AppendUint16(w.out, uint16(format(formats, i)))
 	}
-	return c.w.send(&m)
+	return w.end()
 }
 
 // format returns the format code of field i: none given means text, one given goes for all.

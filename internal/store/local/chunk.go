@@ -12,7 +12,7 @@ import (
 
 // putOut stores a value out of line and returns the pointer to it.
 func (g *graphView) putOut(ctx context.Context, cid uint32, v value.Value) (value.Value, error) {
-	w := &g.s.tx.w
+	w := g.s.tx.writer()
 	w.out = value.AppendValue(w.out[:0], v)
 	ptr, err := g.g.Chunks.StoreChunks(ctx, g.s.tx.t, cid, w.out)
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *graphView) props(ctx context.Context, e schema.Entity, row []byte) (val
 // dropOut deletes the chunks that the old row (w.old) points to and the new one (w.m; empty after a delete) does not.
 func (g *graphView) dropOut(ctx context.Context, cid uint32, e schema.Entity) error {
 	t := g.s.tx
-	p, out := inlineProps(e, t.w.old)
+	p, out := inlineProps(e, t.writer().old)
 	if out != nil {
 		b, err := g.g.Chunks.ReadChunks(ctx, out, nil)
 		if err != nil {
@@ -65,7 +65,7 @@ func (g *graphView) dropOut(ctx context.Context, cid uint32, e schema.Entity) er
 	}
 	for i, k := 0, p.Len(); i < k; i++ {
 		key, v := p.At(i)
-		if v.Kind() != value.OutOfLine || same(v, t.w.m.get(schema.KeyID(key))) {
+		if v.Kind() != value.OutOfLine || same(v, t.writer().m.get(schema.KeyID(key))) {
 			continue
 		}
 		if err := g.g.Chunks.DeleteChunks(ctx, t.t, cid, v.Raw()); err != nil {

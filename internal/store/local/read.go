@@ -69,7 +69,7 @@ func (g *graphView) labelOf(ctx context.Context, e schema.Entity, id uint64) (*c
 	if l == nil || l.Entity != e || l.Heap == nil || l.FilesGone() {
 		return nil, nil
 	}
-	if g.s.tx.locks[l.Rel()]&(1<<txn.AccessShare) == 0 {
+	if !g.s.tx.locks.holds(l, txn.AccessShare) {
 		g.r.done() // no pin while waiting for a lock
 		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
 			return nil, err

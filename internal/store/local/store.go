@@ -127,8 +127,8 @@ func (s *Store) Begin(ctx context.Context, o store.TxOptions) (store.Tx, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := &tx{s: s, locks: map[uint64]uint16{}, cached: s.adj != nil && !o.NoGraphCache}
-	t.t = s.m.Begin(txn.TxOptions{Isolation: txn.Isolation(o.Isolation), ReadOnly: o.ReadOnly, Async: o.Async, Crit: &t.crit})
+	t := &tx{s: s, cached: s.adj != nil && !o.NoGraphCache}
+	t.t = s.m.BeginInto(&t.own, txn.TxOptions{Isolation: txn.Isolation(o.Isolation), ReadOnly: o.ReadOnly, Async: o.Async, Crit: &t.crit})
 	t.deltas = deltas{c: s.counts, tx: t.t, changed: &s.changed}
 	s.open.Add(1)
 	return t, nil

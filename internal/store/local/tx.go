@@ -19,7 +19,8 @@ import (
 // tx is a transaction.
 type tx struct {
 	s    *Store
-	t    *txn.Tx
+	t    *txn.Tx // own
+	own  txn.Tx
 	crit invariant.Crit
 	over bool
 	// broken says that a statement failed half-way: what it did must be undone, by a rollback to a savepoint before it or of everything.
@@ -28,10 +29,10 @@ type tx struct {
 	ddl    bool           // the catalog was changed
 	schema store.Counters // changes of the catalog not yet reported by SchemaChanges
 
-	locks  map[uint64]uint16 // relation locks held: a bit for each mode
-	hashes int               // MERGE locks held
+	locks  relLocks
+	hashes int // MERGE locks held
 	deltas deltas
-	w      writer // memory of the write paths, kept from statement to statement
+	w      *writer // memory of the write paths, kept from statement to statement; nil before the first write
 }
 
 func (t *tx) check() error {
@@ -54,7 +55,7 @@ func (t *tx) Begin(ctx context.Context) (store.Stmt, error) {
 		return nil, err
 	}
 	s := &stmt{tx: t}
-	s.snap = t.t.Snapshot()
+	s.snap = t.t.SnapshotInto(&s.own)
 	s.log0 = t.t.Crit().LogBytes()
 	return s, nil
 }
@@ -94,6 +95,11 @@ func (t *tx) end() {
 	if !t.over {
 		t.over = true
 		t.s.open.Add(-1)
+		if w := t.w; w != nil {
+			if t.w = nil; w.rest() {
+				writers.Put(w)
+			}
+		}
 	}
 }
 
@@ -115,7 +121,7 @@ func (t *tx) RollbackTo(name string) error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	clear(t.locks) // those taken since are gone; the others are found held again
+	t.locks = relLocks{} // those taken since are gone; the others are found held again
 	t.hashes = 0
 	if err := t.t.RollbackTo(name); err != nil {
 		return err
@@ -137,20 +143,19 @@ func (t *tx) SetLockTimeout(d time.Duration) { t.t.SetLockTimeout(d) }
 
 // lockRel takes a relation lock to the end of the transaction.
 func (t *tx) lockRel(ctx context.Context, rel uint64, mode txn.Mode) error {
-	held := t.locks[rel]
-	if held&(1<<mode) != 0 {
+	if t.locks.modes(rel)&(1<<mode) != 0 {
 		return nil
 	}
 	if err := t.t.LockRelation(ctx, rel, mode); err != nil {
 		return err
 	}
-	t.locks[rel] = held | 1<<mode
+	t.locks.add(rel, mode)
 	return nil
 }
 
 // lockLabel locks a label's heap and makes sure that it was not dropped while we waited.
 func (t *tx) lockLabel(ctx context.Context, l *catalog.Label, mode txn.Mode) error {
-	if t.locks[l.Rel()]&(1<<mode) != 0 {
+	if t.locks.holds(l, mode) {
 		return nil
 	}
 	if err := t.lockRel(ctx, l.Rel(), mode); err != nil {
@@ -168,7 +173,8 @@ func graphLock(g *catalog.Graph) uint64 { return 1<<61 | uint64(g.ID) }
 // stmt is a statement.
 type stmt struct {
 	tx    *tx
-	snap  *txn.Snapshot
+	snap  *txn.Snapshot // own
+	own   txn.Snapshot
 	fresh *txn.Snapshot // the newest one taken for MERGE
 	first uint32        // command id at which it began
 	log0  int64         // log bytes of the transaction before it
@@ -177,6 +183,12 @@ type stmt struct {
 	counters store.Counters
 	graphs   []*graphView
 	closed   bool
+
+	// The first graph and its first cursors, with which most statements get along.
+	one     [1]*graphView
+	graph   graphView
+	seeks   [2]hitCursor
+	expands [2]edgeCursor
 }
 
 func (s *stmt) View(cid uint32) store.View { return store.View{Snap: s.snap, CID: cid} }
@@ -237,7 +249,16 @@ func (s *stmt) Graph(ctx context.Context, name string) (store.Graph, error) {
 	if g.Gone() {
 		return nil, dberr.New(dberr.InvalidSchema, "graph %q does not exist", name)
 	}
-	v := &graphView{g: g, s: s}
+	var v *graphView
+	if s.graphs == nil {
+		s.graphs, v = s.one[:0], &s.graph
+	} else {
+		v = new(graphView)
+	}
+	*v = graphView{g: g, s: s}
+	if v.take(); v == &s.graph {
+		v.spare.hits.free, v.spare.edges.free = s.seeks[:], s.expands[:]
+	}
 	s.graphs = append(s.graphs, v)
 	return v, nil
 }
@@ -248,6 +269,9 @@ func (s *stmt) Close() {
 	}
 	s.Counters()
 	s.closed = true
+	for _, g := range s.graphs {
+		g.give()
+	}
 	s.snap.Close()
 	if s.fresh != nil {
 		s.fresh.Close()
@@ -284,6 +308,7 @@ type graphView struct {
 	sets    []askedSet
 	r       reader
 	spare   spares
+	mem     *memory // what r and spare came from
 }
 
 // spares are cursors that were closed, kept for their memory: MERGE opens some for every row.

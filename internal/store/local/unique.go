@@ -19,7 +19,7 @@ import (
 // judgeEntry says how the row behind an entry with an equal key stands in the way of the one in w.judging. The leaf is latched: it
 // must not wait (A10).
 func (t *tx) judgeEntry(ptr uint64) (btree.Verdict, error) {
-	j := &t.w.judging
+	j := &t.writer().judging
 	l := j.ix.ByOrdinal(btree.Ordinal(ptr))
 	if l == nil || l.FilesGone() {
 		return btree.Verdict{Kind: btree.Free}, nil
@@ -75,7 +75,7 @@ func (g *graphView) AwaitUnique(ctx context.Context, labels []schema.LabelID, ro
 	if err != nil {
 		return false, err
 	}
-	w := &t.w
+	w := t.writer()
 	for _, si := range s.indexes {
 		if !si.ix.Unique {
 			continue
@@ -158,7 +158,7 @@ func (g *graphView) sameWhole(ctx context.Context, ix *catalog.Index, row, whole
 func (g *graphView) CreateUnique(ctx context.Context, cid uint32, labels []schema.LabelID, row *store.PropRow, out *store.Hits) (made bool, err error) {
 	sched.Point("local.unique.make")
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	err = g.createNodes(ctx, cid, labels, []store.PropRow{*row}, out)
 	if !dberr.Is(err, dberr.UniqueViolation) {
 		return err == nil, t.failed(err)

@@ -216,7 +216,7 @@ func (g *graphView) enter(ctx context.Context, si shapeIndex, key, whole []byte,
 	if !ix.Unique || !probe {
 		return ix.Tree.Insert(ctx, &t.crit, key, ptr)
 	}
-	w := &t.w
+	w := t.writer()
 	j := &w.judging
 	j.ctx, j.g, j.ix, j.whole, j.cut = ctx, g, ix, whole, cut
 	if w.judge == nil {
@@ -273,7 +273,7 @@ func (g *graphView) createNodes(ctx context.Context, cid uint32, labels []schema
 	if err != nil {
 		return err
 	}
-	w := &t.w
+	w := t.writer()
 	w.begin()
 	for i := range props {
 		if err := w.m.apply(nil, &props[i]); err != nil {
@@ -312,7 +312,7 @@ func (w *writer) begin() {
 // store inserts the rows of the arena and their index entries.
 func (g *graphView) store(ctx context.Context, cid uint32, s *shape, e schema.Entity) error {
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	w.rows, w.tids = w.rows[:0], w.tids[:0]
 	from := 0
 	for _, end := range w.ends {
@@ -341,7 +341,7 @@ func (g *graphView) store(ctx context.Context, cid uint32, s *shape, e schema.En
 // enterFixed adds a version to the indexes that every label has.
 func (g *graphView) enterFixed(ctx context.Context, l *catalog.Label, e schema.Entity, row []byte, tid page.TID) error {
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	ptr, id := btree.MakePtr(0, tid), rowID(row)
 	w.key = appendID(w.key[:0], id)
 	if err := l.ByID.Insert(ctx, &t.crit, w.key, ptr); err != nil {
@@ -367,7 +367,7 @@ func (g *graphView) enterFixed(ctx context.Context, l *catalog.Label, e schema.E
 
 // enterProps adds a version to a property index if it has all of its keys.
 func (g *graphView) enterProps(ctx context.Context, si shapeIndex, e schema.Entity, row []byte, tid page.TID, probe bool) error {
-	w := &g.s.tx.w
+	w := g.s.tx.writer()
 	p, err := g.props(ctx, e, row)
 	if err != nil {
 		return err
@@ -457,7 +457,7 @@ func (g *graphView) createRels(ctx context.Context, cid uint32, typ schema.Label
 	if err != nil {
 		return err
 	}
-	w := &t.w
+	w := t.writer()
 	w.begin()
 	for i := range start {
 		var p *store.PropRow
@@ -518,7 +518,7 @@ var noProps store.PropRow
 // lockEnds takes KEY SHARE on every vertex that is an end, each once and in the order of ids, and judges the end of its chain.
 func (g *graphView) lockEnds(ctx context.Context, start, end []uint64) error {
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	w.ids = append(append(w.ids[:0], start...), end...)
 	slices.Sort(w.ids)
 	w.ids = slices.Compact(w.ids)
@@ -528,7 +528,7 @@ func (g *graphView) lockEnds(ctx context.Context, start, end []uint64) error {
 		if l == nil || l.Entity != schema.Vertex || l.Heap == nil || l.FilesGone() {
 			return gone(schema.Vertex)
 		}
-		if t.locks[l.Rel()]&(1<<txn.RowShare) == 0 {
+		if !t.locks.holds(l, txn.RowShare) {
 			g.r.done()
 			if err := t.lockLabel(ctx, l, txn.RowShare); err != nil {
 				return err
@@ -557,7 +557,7 @@ func (g *graphView) lockEnds(ctx context.Context, start, end []uint64) error {
 
 // current finds the newest version of a row for a write and copies it to w.old.
 func (g *graphView) current(ctx context.Context, e schema.Entity, id uint64, hint *store.Hint) (bool, error) {
-	w := &g.s.tx.w
+	w := g.s.tx.writer()
 	row, ok, err := g.find(ctx, store.View{Snap: g.s.snap, CID: allOwn}, e, id, hint)
 	if ok {
 		w.old = append(w.old[:0], row...)
@@ -592,7 +592,7 @@ func (g *graphView) setProps(ctx context.Context, cid uint32, e schema.Entity, i
 	if err := g.mayWrite(); err != nil {
 		return err
 	}
-	w := &g.s.tx.w
+	w := g.s.tx.writer()
 	w.m.set = 0
 	for i, id := range ids {
 		if id == 0 {
@@ -643,7 +643,7 @@ func (g *graphView) setLabels(ctx context.Context, cid uint32, ids []uint64, hin
 // change gives a row a new version: with other properties if p is not nil, and with other labels.
 func (g *graphView) change(ctx context.Context, cid uint32, e schema.Entity, id uint64, hint *store.Hint, p *store.PropRow, add, remove []schema.LabelID) error {
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	set0 := w.m.set
 	labels := p == nil
 	if labels {
@@ -810,7 +810,7 @@ func (g *graphView) keepsKeys(ctx context.Context, s *shape, set, newSet *catalo
 
 // sameKeys reports whether the merged record has the same values under the index's keys as the old one.
 func (g *graphView) sameKeys(ix *catalog.Index, old value.Props) bool {
-	m := &g.s.tx.w.m
+	m := &g.s.tx.writer().m
 	for _, k := range ix.Keys {
 		a, _ := old.Get(uint32(k))
 		if !same(a, m.get(k)) {
@@ -822,7 +822,7 @@ func (g *graphView) sameKeys(ix *catalog.Index, old value.Props) bool {
 
 // enterChanged adds the entry of a changed row. A unique index is probed unless the row was in it under the same key.
 func (g *graphView) enterChanged(ctx context.Context, si shapeIndex, e schema.Entity, old value.Props, tid page.TID, had bool) error {
-	return g.enterProps(ctx, si, e, g.s.tx.w.arena, tid, !had || !g.sameKeys(si.ix, old))
+	return g.enterProps(ctx, si, e, g.s.tx.writer().arena, tid, !had || !g.sameKeys(si.ix, old))
 }
 
 // Delete deletes entities. With detach the relationships of vertices go with them: those that are seen now, at once; others, which
@@ -881,7 +881,7 @@ func (g *graphView) noteDeleted(d deletedVertex) {
 // remove deletes one row; false if it was gone already.
 func (g *graphView) remove(ctx context.Context, snap *txn.Snapshot, cid uint32, e schema.Entity, id uint64, hint *store.Hint) (bool, error) {
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	row, ok, err := g.find(ctx, store.View{Snap: snap, CID: allOwn}, e, id, hint)
 	if ok {
 		w.old = append(w.old[:0], row...)
@@ -958,7 +958,7 @@ func (g *graphView) detach(ctx context.Context, v store.View, cid uint32, list [
 		if err != nil {
 			return err
 		}
-		w := &g.s.tx.w
+		w := g.s.tx.writer()
 		for {
 			if err := x.Next(ctx, batch, &w.edges); err != nil {
 				x.Close()
@@ -1041,7 +1041,7 @@ func (g *graphView) Lock(ctx context.Context, v store.View, e schema.Entity, ids
 		return err
 	}
 	t := g.s.tx
-	w := &t.w
+	w := t.writer()
 	w.order = w.order[:0]
 	for i, id := range ids {
 		changed[i], gone[i] = false, false
@@ -1144,7 +1144,7 @@ func (g *graphView) LockKeys(ctx context.Context, hashes []uint64) error {
 	if err := t.t.Lock(ctx, allHashes, txn.HashIntent); err != nil {
 		return err
 	}
-	w := &t.w
+	w := t.writer()
 	w.ids = append(w.ids[:0], hashes...)
 	slices.Sort(w.ids)
 	w.ids = slices.Compact(w.ids)
