@@ -81,6 +81,8 @@ type Cache struct {
 	sizes    sizes
 	counters Counters
 	bytes    atomic.Int64
+	dirBytes atomic.Int64  // of them, what finds segments, ready or not
+	placed   atomic.Int64  // of them, what tables of places take
 	clock    atomic.Uint32 // moves with every build
 	tight    atomic.Bool   // an eviction is due
 	ctx      context.Context
@@ -121,6 +123,12 @@ func New(o Options) *Cache {
 	c := &Cache{o: o, m: o.Txns, sizes: sizes{o.HubEdges, o.ChunkEdges}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
+}
+
+// directory accounts for memory that stays as long as the database is open.
+func (c *Cache) directory(n int64) {
+	c.dirBytes.Add(n)
+	c.bytes.Add(n)
 }
 
 // Counters returns the counters.
@@ -264,13 +272,13 @@ type Sizes struct {
 	Segments, Edges, Changes int64
 	Bytes, Limit             int64
 	Roots                    int64 // bytes of them that tables of places take
+	Directory                int64 // and that finding segments takes, ready or not
 }
 
 // Sizes looks through the segments.
 func (c *Cache) Sizes() (z Sizes) {
 	c.mu.Lock()
 	live := slices.Clone(c.live)
-	roots := slices.Clone(c.roots)
 	c.mu.Unlock()
 	for _, s := range live {
 		s.mu.Lock()
@@ -283,9 +291,7 @@ func (c *Cache) Sizes() (z Sizes) {
 		}
 		s.mu.Unlock()
 	}
-	for _, r := range roots {
-		z.Roots += r.bytes.Load()
-	}
+	z.Roots, z.Directory = c.placed.Load(), c.dirBytes.Load()
 	z.Bytes, z.Limit = c.Bytes()
 	return z
 }

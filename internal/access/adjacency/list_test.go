@@ -202,7 +202,7 @@ func TestSegmentsAreFound(t *testing.T) {
 
 // Places are kept as long as there is memory, and counted.
 func TestPlacesAreHints(t *testing.T) {
-	c := New(Options{Txns: transactions(t), Bytes: 5 * chunkBytes})
+	c := New(Options{Txns: transactions(t), Bytes: 10 * chunkBytes})
 	defer c.Close()
 	var none, r Roots
 	none.Put(1, 2)

@@ -74,7 +74,13 @@ func (r *Roots) grow(n, id, root uint64) {
 		size = max(n+1, 2*have)
 		need += 8 * int64(size-have)
 	}
-	if used, limit := r.cache.Bytes(); used+need > limit {
+	// Places have up to half of the memory: what was not read for long gives way to them, and they to nobody.
+	used, limit := r.cache.Bytes()
+	if r.cache.placed.Load()+need > limit/2 {
+		return
+	}
+	if used+need > limit {
+		r.cache.full()
 		return
 	}
 	if size > have {
@@ -91,6 +97,7 @@ func (r *Roots) grow(n, id, root uint64) {
 		(*cs)[n].Store(c)
 		r.bytes.Add(need)
 		r.cache.bytes.Add(need)
+		r.cache.placed.Add(need)
 	}
 	c[id&(runSize-1)].Store(root)
 	if !r.listed {
@@ -106,5 +113,7 @@ func (r *Roots) drop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.chunks.Store(nil)
-	r.cache.bytes.Add(-r.bytes.Swap(0))
+	n := r.bytes.Swap(0)
+	r.cache.bytes.Add(-n)
+	r.cache.placed.Add(-n)
 }

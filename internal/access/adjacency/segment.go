@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/sched"
@@ -237,7 +236,7 @@ func (s *Segment) publishLocked(b *built) {
 func (s *Segment) setLocked(g *Generation) {
 	s.folds = int32(max(s.side.cache.o.FoldMin, len(g.rel)/8))
 	s.gen.Store(g)
-	s.accountLocked(g.bytes() + int64(unsafe.Sizeof(*s)) - s.bytes)
+	s.accountLocked(g.bytes() - s.bytes)
 }
 
 // chainToFold is how many events a reader walks at one vertex before it asks for a fold.
@@ -337,6 +336,12 @@ func (s *Segment) fold() {
 	next.seen, next.seenMax = g.seen, g.seenMax
 	s.blocked = h.CSN
 	c.counters.Folds.Add(1)
+	if len(keep) >= c.o.DeltaCap {
+		s.gateCSN = h.CSN + 1
+		s.dropLocked()
+		c.counters.Overflows.Add(1)
+		return
+	}
 	s.setLocked(next)
 	s.folds = max(s.folds, int32(2*len(keep)))
 }

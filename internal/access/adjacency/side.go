@@ -3,6 +3,7 @@ package adjacency
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
@@ -86,6 +87,7 @@ func (d *Side) make(run uint64) *Segment {
 		return s
 	}
 	s := &Segment{side: d, run: run}
+	d.cache.directory(int64(unsafe.Sizeof(*s)))
 	next := new(directory)
 	if old := d.dir.Load(); old != nil {
 		next.labels, next.far = append(next.labels, old.labels...), old.far
@@ -97,6 +99,7 @@ func (d *Side) make(run uint64) *Segment {
 			far[k] = v
 		}
 		far[run], next.far = s, far
+		d.cache.directory(16)
 		d.dir.Store(next)
 		return s
 	}
@@ -116,6 +119,7 @@ func (d *Side) make(run uint64) *Segment {
 		return s
 	}
 	segs := make([]atomic.Pointer[Segment], max(n+1, min(denseRuns, 2*uint64(len(*l.segs)))))
+	d.cache.directory(8 * int64(len(segs)-len(*l.segs)))
 	for i := range *l.segs {
 		segs[i].Store((*l.segs)[i].Load())
 	}

@@ -149,7 +149,7 @@ func (g *graphView) GraphCacheStatus() []store.Figure {
 	n, z := c.Counters(), c.Sizes()
 	return []store.Figure{
 		{Name: "enabled", Value: 1},
-		{Name: "cache_bytes", Value: z.Bytes}, {Name: "cache_limit", Value: z.Limit}, {Name: "place_bytes", Value: z.Roots},
+		{Name: "cache_bytes", Value: z.Bytes}, {Name: "cache_limit", Value: z.Limit}, {Name: "place_bytes", Value: z.Roots}, {Name: "directory_bytes", Value: z.Directory},
 		{Name: "segments", Value: z.Segments}, {Name: "edges", Value: z.Edges}, {Name: "delta_entries", Value: z.Changes},
 		{Name: "seg_built", Value: n.Built.Load()}, {Name: "seg_build_ns", Value: n.BuildNanos.Load()}, {Name: "seg_build_failed", Value: n.BuildFailed.Load()},
 		{Name: "seg_build_refused", Value: n.Refused.Load()},

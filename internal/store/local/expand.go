@@ -41,8 +41,8 @@ type expand struct {
 	scratch adjacency.Scratch
 	tally   adjacency.Tally // of the call
 	total   adjacency.Tally // until the walk is closed: the cache's counters are shared
-	touched int    // rows up to it were looked at in advance
-	sum     uint32 // keeps the looks from being left out
+	touched int             // rows up to it were looked at in advance
+	sum     uint32          // keeps the looks from being left out
 	// counting is where numbers are wanted instead of relationships: a segment lends nothing then.
 	counting []int64
 }
