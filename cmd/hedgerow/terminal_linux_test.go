@@ -242,3 +242,15 @@ func TestTerminalPaste(t *testing.T) {
 	x.send(":q\r")
 	x.wait()
 }
+
+// TestBenchBar: on a terminal a run shows which scenario and target it is at, and the report comes after it whole.
+func TestBenchBar(t *testing.T) {
+	net := filepath.Join(t.TempDir(), "net")
+	if code, _, errs := hedge(t, "", "bench", "generate", "--sf", "0.05", "--out", net); code != 0 {
+		t.Fatal(errs)
+	}
+	x := onTerminal(t, "bench", "run", "--in", net, "--load", "--target", "mine=embedded:", "--scenario", "s04*", "--duration", "2s", "--rounds", "4", "--no-warmup")
+	x.expect("s04_person_by_id mine")
+	x.expect("%")
+	x.expect("| s04_person_by_id | 1 |")
+}
