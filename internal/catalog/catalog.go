@@ -335,7 +335,7 @@ func (c *Catalog) newLabel(g *Graph, r labelRow) *Label {
 		l.Heap = c.openHeap(l.heapFile)
 		l.ByID = c.openTree(l.idFile)
 		if c.adjacency != nil {
-			l.Roots.Init(c.adjacency)
+			l.Roots.Init(c.adjacency, l.FilesGone)
 		}
 	}
 	if l.outFile != 0 {

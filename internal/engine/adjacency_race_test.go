@@ -594,3 +594,51 @@ func TestRefreshSetInNeighbourhoods(t *testing.T) { // A9, B10
 	c.rollback()
 	clean(t, db)
 }
+
+// A type that is dropped, and made again under its name, begins anew; what was in memory of it is given back.
+func TestDroppedTypesLeaveNothingInMemory(t *testing.T) { // B10
+	db := smallCache(t, adjacency.Options{})
+	a, b := seed(t, db)
+	var first adjacency.Sizes
+	for round := range 5 {
+		var rel uint64
+		update(t, db, func(c *client) {
+			c.begin()
+			rel = c.rel("R", a, b, "w", round)
+		})
+		warm(t, db)
+		c := begin(t, db, store.ReadCommitted).begin()
+		c.sameBothWays(c.after(), []uint64{a, b})
+		if got := c.expanded(c.after(), []uint64{a}, store.Out, nil, 9); len(got) != 1 || got[0].rel != rel {
+			t.Errorf("round %d finds %v", round, got)
+		}
+		c.get(c.after(), schema.Edge, rel, "w")
+		if n := c.stmt.Counters(); n.HopsCached == 0 {
+			t.Errorf("round %d: nothing was in memory", round)
+		}
+		c.rollback()
+		update(t, db, func(c *client) {
+			c.begin()
+			c.must(c.g.Delete(bg, c.cid, schema.Edge, []uint64{rel}, nil, false))
+		})
+		old := begin(t, db, store.RepeatableRead).begin()
+		drop := begin(t, db, store.ReadCommitted)
+		drop.must(drop.tx.DropLabel(bg, "graph", "R", schema.Edge))
+		if round%2 == 0 {
+			drop.rollback()
+			drop = begin(t, db, store.ReadCommitted)
+			drop.must(drop.tx.DropLabel(bg, "graph", "R", schema.Edge))
+		}
+		drop.must(drop.commit())
+		old.rollback()
+		db.Adjacency().EvictAll()
+		z := db.Adjacency().Sizes()
+		if z.Segments != 0 || round > 0 && z.Bytes > first.Bytes {
+			t.Errorf("round %d: %+v, after the first %+v", round, z, first)
+		}
+		if round == 0 {
+			first = z
+		}
+	}
+	clean(t, db)
+}

@@ -1,6 +1,7 @@
 package adjacency
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -92,6 +93,7 @@ type Cache struct {
 	mu      sync.Mutex // guards the fields below
 	live    []*Segment // ready, or were
 	roots   []*Roots   // that have chunks
+	sides   []*Side    // that have segments
 	queue   []task
 	running int
 	closed  bool
@@ -123,12 +125,6 @@ func New(o Options) *Cache {
 	c := &Cache{o: o, m: o.Txns, sizes: sizes{o.HubEdges, o.ChunkEdges}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
-}
-
-// directory accounts for memory that stays as long as the database is open.
-func (c *Cache) directory(n int64) {
-	c.dirBytes.Add(n)
-	c.bytes.Add(n)
 }
 
 // Counters returns the counters.
@@ -226,10 +222,45 @@ func (c *Cache) Warm(ctx context.Context, d *Side, run uint64) error {
 	return c.build(ctx, s)
 }
 
+// sweep forgets what belongs to files that are gone.
+func (c *Cache) sweep() {
+	c.mu.Lock()
+	var sides []*Side
+	var roots []*Roots
+	c.sides = slices.DeleteFunc(c.sides, func(d *Side) bool {
+		if d.src.Gone == nil || !d.src.Gone() {
+			return false
+		}
+		sides = append(sides, d)
+		return true
+	})
+	c.roots = slices.DeleteFunc(c.roots, func(r *Roots) bool {
+		if r.gone == nil || !r.gone() {
+			return false
+		}
+		roots = append(roots, r)
+		return true
+	})
+	c.mu.Unlock()
+	for _, d := range sides {
+		d.forget()
+	}
+	for _, r := range roots {
+		r.drop()
+	}
+}
+
+// sweepEvery is how many builds there are between two looks for what has gone.
+const sweepEvery = 64
+
 // evict gives memory back until there is room for so much more: what was read the longest time ago goes first.
 func (c *Cache) evict(need int64) {
 	c.tight.Store(false)
-	if c.bytes.Load()+need <= c.o.Bytes {
+	full := c.bytes.Load()+need > c.o.Bytes
+	if full || c.clock.Load()%sweepEvery == 0 {
+		c.sweep()
+	}
+	if !full {
 		return
 	}
 	goal := c.o.Bytes - need - c.o.Bytes/16
@@ -243,16 +274,7 @@ func (c *Cache) evict(need int64) {
 	c.mu.Unlock()
 	now := c.clock.Load()
 	age := func(s *Segment) uint32 { return now - s.used.Load() }
-	gone := func(s *Segment) bool { return s.side.src.Gone != nil && s.side.src.Gone() }
-	slices.SortStableFunc(live, func(a, b *Segment) int {
-		if x, y := gone(a), gone(b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return int(age(b)) - int(age(a))
-	})
+	slices.SortStableFunc(live, func(a, b *Segment) int { return cmp.Compare(age(b), age(a)) })
 	for _, s := range live {
 		if c.bytes.Load() <= goal {
 			return
@@ -298,6 +320,7 @@ func (c *Cache) Sizes() (z Sizes) {
 
 // EvictAll makes every segment absent. They may be built again at once.
 func (c *Cache) EvictAll() {
+	c.sweep()
 	c.mu.Lock()
 	live := slices.Clone(c.live)
 	c.mu.Unlock()

@@ -209,7 +209,7 @@ func TestPlacesAreHints(t *testing.T) {
 	if none.Get(1) != 0 {
 		t.Error("a table without a cache keeps something")
 	}
-	r.Init(c)
+	r.Init(c, nil)
 	for i := range uint64(10) {
 		r.Put(3<<48|i<<runBits|5, i+1)
 	}

@@ -14,14 +14,15 @@ type Roots struct {
 	bytes  atomic.Int64
 	mu     sync.Mutex // held to add and drop chunks
 	listed bool
+	gone   func() bool
 }
 
 type rootChunk [runSize]atomic.Uint64
 
 const chunkBytes = runSize * 8
 
-// Init binds the table to the cache whose memory it uses.
-func (r *Roots) Init(c *Cache) { r.cache = c }
+// Init binds the table to the cache whose memory it uses; gone tells when the rows' file has gone.
+func (r *Roots) Init(c *Cache, gone func() bool) { r.cache, r.gone = c, gone }
 
 const entryMask = 1<<48 - 1
 

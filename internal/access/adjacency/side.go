@@ -26,6 +26,7 @@ type Side struct {
 	src   Source
 	dir   atomic.Pointer[directory]
 	mu    sync.Mutex // held to make segments and to change dir
+	bytes int64      // that dir and the segments take, beside their generations; guarded by mu
 }
 
 // directory finds segments: by the label of the vertices, and by number within it.
@@ -87,7 +88,7 @@ func (d *Side) make(run uint64) *Segment {
 		return s
 	}
 	s := &Segment{side: d, run: run}
-	d.cache.directory(int64(unsafe.Sizeof(*s)))
+	d.account(int64(unsafe.Sizeof(*s)))
 	next := new(directory)
 	if old := d.dir.Load(); old != nil {
 		next.labels, next.far = append(next.labels, old.labels...), old.far
@@ -99,7 +100,7 @@ func (d *Side) make(run uint64) *Segment {
 			far[k] = v
 		}
 		far[run], next.far = s, far
-		d.cache.directory(16)
+		d.account(16)
 		d.dir.Store(next)
 		return s
 	}
@@ -119,7 +120,7 @@ func (d *Side) make(run uint64) *Segment {
 		return s
 	}
 	segs := make([]atomic.Pointer[Segment], max(n+1, min(denseRuns, 2*uint64(len(*l.segs)))))
-	d.cache.directory(8 * int64(len(segs)-len(*l.segs)))
+	d.account(8 * int64(len(segs)-len(*l.segs)))
 	for i := range *l.segs {
 		segs[i].Store((*l.segs)[i].Load())
 	}
@@ -127,6 +128,33 @@ func (d *Side) make(run uint64) *Segment {
 	l.segs = &segs
 	d.dir.Store(next)
 	return s
+}
+
+// account adds to what the directory takes; mu is held.
+func (d *Side) account(n int64) {
+	if d.bytes == 0 {
+		d.cache.mu.Lock()
+		d.cache.sides = append(d.cache.sides, d)
+		d.cache.mu.Unlock()
+	}
+	d.bytes += n
+	d.cache.dirBytes.Add(n)
+	d.cache.bytes.Add(n)
+}
+
+// forget gives up everything, when the files are gone.
+func (d *Side) forget() {
+	d.each(func(s *Segment) bool {
+		s.evict(false)
+		return true
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dir.Store(nil)
+	n := d.bytes
+	d.bytes = 0
+	d.cache.dirBytes.Add(-n)
+	d.cache.bytes.Add(-n)
 }
 
 // each calls f with every segment.
