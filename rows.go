@@ -260,8 +260,11 @@ func (r Row) Get(name string) any {
 func (r Row) Columns() []string { return r.names }
 func (r Row) Values() []any     { return r.values }
 
-// Row returns the current row.
+// Row returns the current row; one without columns before the first and after the last.
 func (r *Rows) Row() Row {
+	if r.row == nil {
+		return Row{}
+	}
 	vals := make([]any, len(r.row))
 	for i, v := range r.row {
 		vals[i] = fromValue(v)
@@ -287,6 +290,9 @@ func (r *Rows) All() iter.Seq2[Row, error] {
 // Scan copies the current row into variables, one a column: pointers to int, int64, float64, string, bool, []byte, time.Time, slices, maps,
 // structs (see [Collect]), Node, Relationship, Path, or any. A null needs a pointer to a pointer or to any, else it is the zero value.
 func (r *Rows) Scan(dest ...any) error {
+	if r.row == nil {
+		return publicError(dberr.New(dberr.InvalidParameterValue, "Scan was called without a current row"), "")
+	}
 	if len(dest) != len(r.row) {
 		return publicError(dberr.New(dberr.InvalidParameterValue, "Scan got %d variables for %d columns", len(dest), len(r.row)), "")
 	}

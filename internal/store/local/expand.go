@@ -88,8 +88,8 @@ func (c *edgeCursor) Close() {
 }
 
 func (g *graphView) expand(ctx context.Context, v store.View, src, dst []uint64, dir store.Direction, types []schema.LabelID) (*expand, error) {
-	x := g.spare.expand
-	if g.spare.expand = nil; x == nil {
+	x := g.spare.expand.pop()
+	if x == nil {
 		x = new(expand)
 	}
 	ls, err := g.types(ctx, x.types[:0], types)
@@ -427,7 +427,7 @@ func (x *expand) Close() {
 	}
 	clear(x.segs)
 	clear(x.ps)
-	x.g.spare.expand = x
+	x.g.spare.expand.push(x)
 }
 
 // runCursor lends an expand's relationships. It may be closed more than once.

@@ -13,8 +13,8 @@ import (
 // the statement that has left it.
 type memory struct {
 	r      reader
-	expand *expand
-	seek   *seek
+	expand stack[expand]
+	seek   stack[seek]
 }
 
 // Limits of what is kept: a statement that needed more is no small one.
@@ -29,7 +29,7 @@ var memories = sync.Pool{New: func() any { return new(memory) }}
 func (g *graphView) take() {
 	m := memories.Get().(*memory)
 	g.mem, g.r, g.spare.expand, g.spare.seek = m, m.r, m.expand, m.seek
-	m.r, m.expand, m.seek = reader{}, nil, nil
+	m.r, m.expand, m.seek = reader{}, stack[expand]{}, stack[seek]{}
 }
 
 // give gives the memory back at the end of the statement. A cursor that is still open stays its owner's.
@@ -43,11 +43,15 @@ func (g *graphView) give() {
 	if cap(m.r.buf)+cap(m.r.mapBuf) > keptBuffer || m.r.mb != nil {
 		m.r = reader{open: m.r.open, ptrs: m.r.ptrs, key: m.r.key}
 	}
-	if x := g.spare.expand; x != nil && x.rest() {
-		m.expand = x
+	for x := g.spare.expand.pop(); x != nil; x = g.spare.expand.pop() {
+		if x.rest() {
+			m.expand.push(x)
+		}
 	}
-	if c := g.spare.seek; c != nil && c.rest() {
-		m.seek = c
+	for c := g.spare.seek.pop(); c != nil; c = g.spare.seek.pop() {
+		if c.rest() {
+			m.seek.push(c)
+		}
 	}
 	g.mem, g.spare = nil, spares{}
 	memories.Put(m)

@@ -111,8 +111,8 @@ func (g *graphView) Seek(ctx context.Context, v store.View, s store.Seek, rows i
 	if err != nil {
 		return nil, err
 	}
-	c := g.spare.seek
-	if g.spare.seek = nil; c == nil {
+	c := g.spare.seek.pop()
+	if c == nil {
 		c = new(seek)
 	}
 	c.g, c.v, c.rows, c.ix, c.long = g, v, rows, ix, long
@@ -470,6 +470,6 @@ func (c *seek) Close() {
 	if !c.closed {
 		c.closed = true
 		c.cur.Close()
-		c.g.spare.seek = c
+		c.g.spare.seek.push(c)
 	}
 }

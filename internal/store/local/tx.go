@@ -313,12 +313,37 @@ type graphView struct {
 
 // spares are cursors that were closed, kept for their memory: MERGE opens some for every row.
 type spares struct {
-	expand *expand
-	seek   *seek
+	expand stack[expand]
+	seek   stack[seek]
 	scan   *nodeScan
 	src    []uint64
 	hits   slab[hitCursor]
 	edges  slab[edgeCursor]
+}
+
+// stack keeps a few closed cursors: a plan may have several open at once.
+type stack[T any] struct {
+	p [3]*T
+	n int
+}
+
+// pop takes one; nil if there is none.
+func (s *stack[T]) pop() *T {
+	if s.n == 0 {
+		return nil
+	}
+	s.n--
+	x := s.p[s.n]
+	s.p[s.n] = nil
+	return x
+}
+
+// push keeps one, if there is room.
+func (s *stack[T]) push(x *T) {
+	if s.n < len(s.p) {
+		s.p[s.n] = x
+		s.n++
+	}
 }
 
 // slab hands out values one by one, from allocations of growing size.

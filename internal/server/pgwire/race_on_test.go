@@ -1,0 +1,5 @@
+//go:build race
+
+package pgwire
+
+const raceDetector = true // it allocates, and empties pools at random
