@@ -42,6 +42,16 @@ func TestScale(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	// The documentation has the rows that the command prints.
+	doc, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 2 && !strings.Contains(string(doc), "\n|"+cells[1]+"|") {
+			t.Errorf("docs/performance.md has no row %q", cells[1])
+		}
+	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
