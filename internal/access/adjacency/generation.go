@@ -165,21 +165,10 @@ func (g *Generation) Between(vertex, far uint64, v View, s *Scratch, dst []Piece
 			}
 		}
 	}
-	s.ps = g.pieces(at, s.ps[:0])
-	k := 0
-	for _, p := range s.ps {
-		if p.OtherHigh != far&high {
-			continue
-		}
-		if lo, hi := p.search(far, 0), p.search(far+1, 0); lo < hi {
-			s.ps[k] = p.Cut(lo, hi)
-			k++
-		}
-	}
-	s.ps = s.ps[:k]
 	if len(s.ins)+len(s.del) == 0 {
-		return append(dst, s.ps...), dirty, true
+		return g.between(at, far, dst), dirty, true
 	}
+	s.ps = g.between(at, far, s.ps[:0])
 	return s.merge(dst), dirty, true
 }
 

@@ -154,6 +154,38 @@ func (b *base) pieces(v uint16, dst []Piece) []Piece {
 	return dst
 }
 
+// between appends what pieces has of one far end.
+func (b *base) between(v uint16, far uint64, dst []Piece) []Piece {
+	from := len(dst)
+	if h := b.hubOf(v); h != nil {
+		i := sort.Search(len(h.chunks), func(i int) bool { p := &h.chunks[i]; return p.far(len(p.Rel)-1) >= far })
+		for ; i < len(h.chunks) && h.chunks[i].far(0) <= far; i++ {
+			dst = append(dst, h.chunks[i])
+		}
+	} else {
+		dst = b.pieces(v, dst)
+	}
+	k := from
+	for _, p := range dst[from:] {
+		if p.OtherHigh != far&high {
+			continue
+		}
+		if lo, hi := p.search(far, 0), p.search(far+1, 0); lo < hi {
+			dst[k] = p.Cut(lo, hi)
+			k++
+		}
+	}
+	return dst[:k]
+}
+
+// hubOf returns the hub that a vertex is, or nil.
+func (b *base) hubOf(v uint16) *hub {
+	if len(b.hubs) == 0 {
+		return nil
+	}
+	return b.hub(v)
+}
+
 // degree returns the length of the list of a vertex.
 func (b *base) degree(v uint16) int {
 	lo, hi := b.span(v)

@@ -97,6 +97,18 @@ func TestBasesAgainstLists(t *testing.T) {
 				if edges += len(want); len(want) > 0 {
 					with = append(with, uint16(v))
 				}
+				for range 3 {
+					f := far(uint16(v))
+					var want []pair
+					for _, p := range model[uint16(v)] {
+						if p.far == f {
+							want = append(want, p)
+						}
+					}
+					if got := pairsOf(b.between(uint16(v), f, nil)); !slices.Equal(got, want) {
+						t.Fatalf("between %d and %d: %v, want %v", v, f, got, want)
+					}
+				}
 				self := first | uint64(v)
 				rest := slices.DeleteFunc(slices.Clone(want), func(p pair) bool { return p.far == self })
 				loops += len(want) - len(rest)

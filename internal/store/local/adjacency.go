@@ -61,9 +61,10 @@ func (g *graphView) WarmGraphCache(ctx context.Context, v store.View, types []sc
 	if c == nil {
 		return nil
 	}
+	evicted := c.Counters().Evictions.Load()
 	return g.eachSide(ctx, types, func(l *catalog.Label, in bool) error {
 		return g.eachRun(ctx, l, in, func(run uint64) error {
-			if used, limit := c.Bytes(); used >= limit {
+			if used, limit := c.Bytes(); used >= limit || c.Counters().Evictions.Load() > evicted {
 				return nil // what is there would have to go
 			}
 			if err := c.Warm(ctx, sideOf(l, in), run); err != nil {
