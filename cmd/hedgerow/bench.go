@@ -163,7 +163,7 @@ func benchRun() *cobra.Command {
 	var opt bench.RunOptions
 	var names []string
 	var rows int
-	var load, noVerify, noWarmup bool
+	var load bool
 	var report, format string
 	cmd := &cobra.Command{
 		Use:   "run --in DIR --target DSN … [--scenario NAME …]",
@@ -173,14 +173,14 @@ first requests are compared; a difference ends the run, or with --keep-going lea
 Ctrl-C ends the run with a report of what was measured so far, and status 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if noVerify {
+			if opt.Rounds < 1 || opt.Duration <= 0 || opt.Timeout <= 0 || rows < 1 {
+				return usage("--rounds, --duration, --timeout and --rows must be above zero")
+			}
+			if opt.Verify <= 0 { // where the zero value stands for what is usual
 				opt.Verify = -1
 			}
-			if noWarmup {
+			if opt.Warmup <= 0 {
 				opt.Warmup = -1
-			}
-			if opt.Rounds < 1 || opt.Duration <= 0 || rows < 1 {
-				return usage("--rounds, --duration and --rows must be above zero")
 			}
 			for _, n := range opt.Connections {
 				if n < 1 || n > 1000 {
@@ -228,11 +228,9 @@ Ctrl-C ends the run with a report of what was measured so far, and status 1.`,
 	fl.IntSliceVar(&opt.Connections, "connections", []int{1}, "connections at a time; several numbers make several runs of each scenario")
 	fl.DurationVar(&opt.Duration, "duration", 2*time.Second, "that each target is timed in each scenario, all rounds together")
 	fl.IntVar(&opt.Rounds, "rounds", 5, "turns of each target")
-	fl.DurationVar(&opt.Warmup, "warmup", 300*time.Millisecond, "before the first round")
-	fl.BoolVar(&noWarmup, "no-warmup", false, "start to time at once")
+	fl.DurationVar(&opt.Warmup, "warmup", 300*time.Millisecond, "before the first round; 0 for none")
 	fl.DurationVar(&opt.Timeout, "timeout", time.Minute, "limit of a request")
-	fl.IntVar(&opt.Verify, "verify", 20, "requests of each scenario whose answers are compared")
-	fl.BoolVar(&noVerify, "no-verify", false, "compare no answers")
+	fl.IntVar(&opt.Verify, "verify", 20, "requests of each scenario whose answers are compared before it is timed; 0 for none")
 	fl.BoolVar(&opt.KeepGoing, "keep-going", false, "leave a target that answers differently out of a scenario instead of ending")
 	fl.IntVar(&rows, "rows", 10000, "vertices or edges of bulk scenarios")
 	fl.StringVar(&report, "report", "", "write NAME.json, NAME.csv, NAME.md and NAME.html")

@@ -24,7 +24,7 @@ func TestBench(t *testing.T) {
 	if code, out, errs = hedge(t, "", "bench", "load", "--in", net, "--target", "mine=embedded:"+data); code != 0 || !strings.Contains(out, "mine: ") {
 		t.Fatalf("exit %d, %s%s", code, out, errs)
 	}
-	code, out, errs = hedge(t, "", "bench", "run", "--in", net, "--target", "mine=embedded:"+data, "--duration", "4ms", "--rounds", "2", "--no-warmup", "--verify", "3",
+	code, out, errs = hedge(t, "", "bench", "run", "--in", net, "--target", "mine=embedded:"+data, "--duration", "4ms", "--rounds", "2", "--warmup", "0", "--verify", "3",
 		"--scenario", "floor,short,b02_set_new", "--rows", "50", "--connections", "1,2", "--report", base)
 	if code != 0 || !strings.Contains(out, "## Short reads") || !strings.Contains(out, "b02_set_new (50 rows)") || !strings.Contains(errs, base+".html") {
 		t.Fatalf("exit %d, %s%s", code, out, errs)
@@ -57,6 +57,7 @@ func TestBench(t *testing.T) {
 		{2, []string{"run", "--in", net, "--target", "embedded:", "--scenario", "zz"}, "bench list"},
 		{2, []string{"run", "--in", net, "--target", "embedded:", "--connections", "0"}, "--connections"},
 		{2, []string{"run", "--in", net, "--target", "embedded:", "--rounds", "0"}, "--rounds"},
+		{2, []string{"run", "--in", net, "--target", "embedded:", "--timeout", "0"}, "--timeout"},
 		{2, []string{"run", "--in", net, "--target", "embedded:", "--format", "pdf"}, "--format"},
 		{1, []string{"run", "--in", dir, "--target", "embedded:"}, "bench generate"},
 		{1, []string{"run", "--in", net, "--target", "embedded:", "--target", "embedded:"}, "two targets are named embedded"},
@@ -75,7 +76,7 @@ func TestBenchInterrupted(t *testing.T) {
 	if code, out, errs := hedge(t, "", "bench", "generate", "--sf", "0.05", "--out", net, "--quiet"); code != 0 || out != "" {
 		t.Fatalf("exit %d, %s%s", code, out, errs)
 	}
-	cmd := exec.Command(os.Args[0], "bench", "run", "--in", net, "--load", "--target", "embedded:", "--scenario", "s04*,w01*", "--duration", "1h", "--rounds", "1800000", "--no-warmup",
+	cmd := exec.Command(os.Args[0], "bench", "run", "--in", net, "--load", "--target", "embedded:", "--scenario", "s04*,w01*", "--duration", "1h", "--rounds", "1800000", "--warmup", "0",
 		"--format", "json", "--report", filepath.Join(dir, "r"))
 	cmd.Env = append(os.Environ(), "HEDGEROW_TEST_MAIN=1")
 	var out, errs bytes.Buffer

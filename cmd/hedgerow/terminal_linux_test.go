@@ -249,7 +249,7 @@ func TestBenchBar(t *testing.T) {
 	if code, _, errs := hedge(t, "", "bench", "generate", "--sf", "0.05", "--out", net); code != 0 {
 		t.Fatal(errs)
 	}
-	x := onTerminal(t, "bench", "run", "--in", net, "--load", "--target", "mine=embedded:", "--scenario", "s04*", "--duration", "2s", "--rounds", "4", "--no-warmup")
+	x := onTerminal(t, "bench", "run", "--in", net, "--load", "--target", "mine=embedded:", "--scenario", "s04*", "--duration", "2s", "--rounds", "4", "--warmup", "0")
 	x.expect("s04_person_by_id mine")
 	x.expect("%")
 	x.expect("| s04_person_by_id | 1 |")

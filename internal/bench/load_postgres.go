@@ -135,8 +135,8 @@ func (t *postgres) loadSQL(ctx context.Context, n *Network, progress LoadProgres
 			for i := range defs {
 				defs[i] = tab.columns[i] + " " + tab.types[i]
 			}
-			if err := exec("DROP TABLE IF EXISTS " + tab.name + "; CREATE TABLE " + tab.name + " (" + strings.Join(defs, ", ") + more[tab.name] + ")"); err != nil {
-				return err
+			if err := exec("CREATE TABLE " + tab.name + " (" + strings.Join(defs, ", ") + more[tab.name] + ")"); err != nil {
+				return fmt.Errorf("%w; the network is loaded into a database without tables of such names", err)
 			}
 			copyIn := "COPY " + tab.name + " (" + strings.Join(tab.columns, ", ") + ") FROM STDIN (FORMAT csv, DELIMITER '|', HEADER, QUOTE E'\\x01')"
 			if err := copyFile(ctx, c, path, copyIn, progress); err != nil {
@@ -196,14 +196,14 @@ func (t *postgres) loadAGE(ctx context.Context, n *Network, progress LoadProgres
 	}
 	defer c.Close(context.Background())
 	a := &ageLoader{c: c, graph: t.dsn.Graph, ids: map[string]map[string]int64{}, counts: map[string]int64{}, progress: progress}
-	there, err := a.number(ctx, "SELECT count(*) FROM ag_graph WHERE name = '"+a.graph+"'")
+	there, err := a.number(ctx, "SELECT count(*) FROM ag_graph WHERE name = "+quoted(a.graph))
 	if err != nil {
 		return err
 	}
 	if there > 0 {
 		return fmt.Errorf("the graph %s exists already; drop it with: SELECT drop_graph('%[1]s', true)", a.graph)
 	}
-	if err := a.exec(ctx, "SELECT create_graph('"+a.graph+"')"); err != nil {
+	if err := a.exec(ctx, "SELECT create_graph("+quoted(a.graph)+")"); err != nil {
 		return err
 	}
 	for _, f := range n.NodeFiles {
@@ -217,13 +217,13 @@ func (t *postgres) loadAGE(ctx context.Context, n *Network, progress LoadProgres
 		}
 	}
 	for label := range a.counts {
-		name := a.graph + `."` + label + `"`
+		name := ident(a.graph, label)
 		index := "CREATE INDEX ON " + name + " (start_id); CREATE INDEX ON " + name + " (end_id); CREATE UNIQUE INDEX ON " + name + " (id)"
 		if _, vertices := a.ids[label]; vertices {
 			index = "CREATE UNIQUE INDEX ON " + name + " (id); CREATE INDEX ON " + name + " USING gin (properties); " +
 				"CREATE INDEX ON " + name + ` (agtype_access_operator(VARIADIC ARRAY[properties, '"id"'::agtype]))`
 		}
-		if err := a.exec(ctx, index+fmt.Sprintf(`; SELECT setval('%s."%s_id_seq"', %d)`, a.graph, label, a.counts[label])); err != nil {
+		if err := a.exec(ctx, index+fmt.Sprintf("; SELECT setval(%s, %d)", quoted(ident(a.graph, label+"_id_seq")), a.counts[label])); err != nil {
 			return err
 		}
 	}
@@ -256,12 +256,12 @@ func (a *ageLoader) number(ctx context.Context, sql string) (int64, error) {
 // label makes a label if it is new, and returns the part that its ids begin with.
 func (a *ageLoader) label(ctx context.Context, name, create string) (int64, error) {
 	if _, there := a.counts[name]; !there {
-		if err := a.exec(ctx, "SELECT "+create+"('"+a.graph+"', '"+name+"')"); err != nil {
+		if err := a.exec(ctx, "SELECT "+create+"("+quoted(a.graph)+", "+quoted(name)+")"); err != nil {
 			return 0, err
 		}
 		a.counts[name] = 0
 	}
-	id, err := a.number(ctx, "SELECT l.id FROM ag_label l JOIN ag_graph g ON g.graphid = l.graph WHERE g.name = '"+a.graph+"' AND l.name = '"+name+"'")
+	id, err := a.number(ctx, "SELECT l.id FROM ag_label l JOIN ag_graph g ON g.graphid = l.graph WHERE g.name = "+quoted(a.graph)+" AND l.name = "+quoted(name))
 	return id << 48, err
 }
 
@@ -277,7 +277,7 @@ func (a *ageLoader) nodes(ctx context.Context, f File, path string) error {
 	}
 	ids := map[string]int64{}
 	a.ids[label] = ids
-	return a.copy(ctx, path, "COPY "+a.graph+`."`+label+`" (id, properties) FROM STDIN`, func(line []string, out *bufio.Writer) error {
+	return a.copy(ctx, path, "COPY "+ident(a.graph, label)+` (id, properties) FROM STDIN`, func(line []string, out *bufio.Writer) error {
 		a.counts[label]++
 		id := first | a.counts[label]
 		ids[line[0]] = id
@@ -297,7 +297,7 @@ func (a *ageLoader) edges(ctx context.Context, f File, path string) error {
 	}
 	from, _, _ := strings.Cut(tab.keys[0], ".")
 	to, _, _ := strings.Cut(tab.keys[1], ".")
-	return a.copy(ctx, path, "COPY "+a.graph+`."`+f.Name+`" (id, start_id, end_id, properties) FROM STDIN`, func(line []string, out *bufio.Writer) error {
+	return a.copy(ctx, path, "COPY "+ident(a.graph, f.Name)+` (id, start_id, end_id, properties) FROM STDIN`, func(line []string, out *bufio.Writer) error {
 		s, e := a.ids[from][line[0]], a.ids[to][line[1]]
 		if s == 0 || e == 0 {
 			return fmt.Errorf("%s: %v has an end that is not there", path, line)
@@ -328,6 +328,15 @@ func properties(t table, line []string, from int) string {
 	}
 	return strings.TrimSpace(b.String())
 }
+
+// ident writes a name with its schema as an identifier of SQL.
+func ident(schema, name string) string {
+	quote := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+	return quote(schema) + "." + quote(name)
+}
+
+// quoted writes a string of SQL.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 func copyText(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 

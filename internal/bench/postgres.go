@@ -55,7 +55,7 @@ func (t *postgres) plain(st *Statement) bool {
 // wrap puts Cypher into cypher() with a column of the answer for each name.
 func (t *postgres) wrap(cypher string, columns []string, param bool) string {
 	var b strings.Builder
-	b.WriteString("SELECT * FROM cypher('" + t.dsn.Graph + "', $bench$ " + cypher + " $bench$")
+	b.WriteString("SELECT * FROM cypher(" + quoted(t.dsn.Graph) + ", $bench$ " + cypher + " $bench$")
 	if param {
 		b.WriteString(", $1")
 	}
@@ -182,7 +182,7 @@ func (c *pgConn) Do(ctx context.Context, st *Statement, p Params, keep bool) (An
 	}
 	text, plain := c.t.text(st), c.t.plain(st)
 	if plain && c.t.dsn.Kind == AGE && strings.Contains(text, "$graph") {
-		text = strings.ReplaceAll(text, "$graph", "'"+c.t.dsn.Graph+"'")
+		text = strings.ReplaceAll(text, "$graph", quoted(c.t.dsn.Graph))
 		return c.simple(ctx, st, text, keep)
 	}
 	if c.t.dsn.Literals {

@@ -215,6 +215,9 @@ func TestEqualAnswers(t *testing.T) {
 func TestPostgreSQL(t *testing.T) {
 	url := postgresServer(t)
 	list := open(t, shared(t), "embedded:", url)
+	if err := list[1].Load(t.Context(), shared(t), nil); err == nil || !strings.Contains(err.Error(), "without tables of such names") {
+		t.Errorf("tables that are there are loaded over: %v", err)
+	}
 	rep := whole(t, list, quick(t, "all"))
 	if !strings.HasPrefix(rep.Targets[1].Version, "PostgreSQL") {
 		t.Errorf("PostgreSQL says it is %q", rep.Targets[1].Version)
