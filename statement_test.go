@@ -81,7 +81,9 @@ func TestMemoryOfAStatementServesOthers(t *testing.T) {
 	const n = 200
 	db := people(t, n)
 	const text = "MATCH (p:Person {id: $id}) RETURN p.lastName AS name, [p.firstName, p.lastName] AS names"
-	name := func(id int) string { return "Last" + string(rune('0'+id/100)) + string(rune('0'+id/10%10)) + string(rune('0'+id%10)) }
+	name := func(id int) string {
+		return "Last" + string(rune('0'+id/100)) + string(rune('0'+id/10%10)) + string(rune('0'+id%10))
+	}
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Add(1)

@@ -474,8 +474,10 @@ func (s *Session) Set(name, v string, local bool) error {
 		}
 	}
 	s.remember(d.key, local)
-	s.set[d.key] = v
-	s.changed()
+	if old, ok := s.set[d.key]; !ok || old != v {
+		s.set[d.key] = v
+		s.changed()
+	}
 	if c, ok := s.tx.(store.GraphCacher); ok && (d.key == "hedgerow.graph_cache" || d.key == "hedgerow.reference") {
 		c.SetGraphCache(s.graphCache())
 	}
