@@ -92,7 +92,7 @@ func cellData(c *Cell) map[string]any {
 	m := map[string]any{"Skipped": c.Skipped, "Rate": rateText(c.Rate), "P50": timeText(c.P50), "P95": timeText(c.P95), "P99": timeText(c.P99),
 		"Variation": fmt.Sprintf("%.0f %%", c.Variation*100), "Ratio": "", "Errors": c.Errors, "Memory": ""}
 	if c.Ratio > 0 {
-		m["Ratio"] = ratioText(c.Ratio) + "×"
+		m["Ratio"], m["P50Ratio"] = ratioText(c.Ratio)+"×", ratioText(c.P50Ratio)+"×"
 	}
 	if c.OverFloor > 0 && c.Group != Floor {
 		m["Floor"] = ratioText(c.OverFloor) + "× a round trip"

@@ -60,6 +60,7 @@ type Cell struct {
 	Rates       []float64        `json:"rates,omitempty"`
 	Variation   float64          `json:"variation"` // of the rates: standard deviation over mean
 	Ratio       float64          `json:"ratio"`     // of the rate to the first target's; 0 if it has none
+	P50Ratio    float64          `json:"p50Ratio"`  // of the p50 to the first target's, which another job on the machine disturbs less; 0 if it has none
 	OverFloor   float64          `json:"overFloor"` // p50 to that of f01_select_1 on the same target; 0 if it was not run
 	Mean        time.Duration    `json:"mean"`
 	P50         time.Duration    `json:"p50"`
@@ -95,6 +96,13 @@ func (r *Report) finish() {
 		n      int
 	}
 	floor := map[key]time.Duration{}
+	for _, x := range r.table() {
+		for _, c := range x.cells {
+			if first := x.cells[0]; c != nil && first != nil && first.P50 > 0 {
+				c.P50Ratio = float64(c.P50) / float64(first.P50)
+			}
+		}
+	}
 	for _, c := range r.Cells {
 		if c.Scenario == "f01_select_1" {
 			floor[key{c.Target, c.Connections}] = c.P50
@@ -130,13 +138,13 @@ func ReadReport(b []byte) (*Report, error) {
 func (r *Report) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.Write([]string{"scenario", "group", "target", "connections", "requests", "errors", "rate", "variation", "ratio", "over_floor", "mean_us", "p50_us", "p95_us", "p99_us", "max_us",
+	w.Write([]string{"scenario", "group", "target", "connections", "requests", "errors", "rate", "variation", "ratio", "p50_ratio", "over_floor", "mean_us", "p50_us", "p95_us", "p99_us", "max_us",
 		"rows", "memory_bytes", "memory_growth_bytes", "skipped"})
 	num := func(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 	us := func(d time.Duration) string { return num(float64(d) / 1e3) }
 	for _, c := range r.Cells {
 		w.Write([]string{c.Scenario, c.Group, c.Target, strconv.Itoa(c.Connections), strconv.FormatInt(c.Requests, 10), strconv.FormatInt(c.Errors, 10), num(c.Rate), num(c.Variation),
-			num(c.Ratio), num(c.OverFloor), us(c.Mean), us(c.P50), us(c.P95), us(c.P99), us(c.Max), strconv.Itoa(c.Rows), strconv.FormatInt(c.Memory, 10),
+			num(c.Ratio), num(c.P50Ratio), num(c.OverFloor), us(c.Mean), us(c.P50), us(c.P95), us(c.P99), us(c.Max), strconv.Itoa(c.Rows), strconv.FormatInt(c.Memory, 10),
 			strconv.FormatInt(c.Growth, 10), c.Skipped})
 	}
 	w.Flush()
@@ -174,7 +182,7 @@ func (r *Report) Markdown() []byte {
 	if r.Interrupted {
 		b.WriteString("\n**The run was interrupted: these are the figures so far.**\n")
 	}
-	b.WriteString("\nCells are rate, p50 / p95 / p99, coefficient of variation, ratio of the rate to the first target.\n")
+	b.WriteString("\nCells are rate, p50 / p95 / p99, coefficient of variation, ratio of the rate (and of p50) to the first target.\n")
 	rows := r.table()
 	for _, g := range Groups {
 		if !slices.ContainsFunc(rows, func(x row) bool { return x.group == g }) {
@@ -250,7 +258,7 @@ func cellText(c *Cell, first bool) string {
 		}
 	}
 	if !first && c.Ratio > 0 {
-		text += fmt.Sprintf(", %s×", ratioText(c.Ratio))
+		text += fmt.Sprintf(", %s× (p50 %s×)", ratioText(c.Ratio), ratioText(c.P50Ratio))
 	}
 	if c.Errors > 0 {
 		text += fmt.Sprintf(", %d errors", c.Errors)
