@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hedgerowdb/hedgerow/internal/access/adjacency"
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
@@ -394,10 +395,7 @@ func (x *expand) Next(ctx context.Context, max int, out *store.Edges) error {
 		}
 		if c == nil {
 			p, in := x.take(max - len(out.Rel))
-			for i, rel := range p.Rel {
-				out.Row, out.Rel, out.Hint = append(out.Row, uint16(x.row)), append(out.Rel, p.RelHigh|uint64(rel)), append(out.Hint, 0)
-				out.Other, out.In = append(out.Other, p.OtherHigh|uint64(p.Other[i])), append(out.In, in)
-			}
+			appendPiece(out, uint16(x.row), &p, in)
 			continue
 		}
 		rel, other, hint, in, ok, err := x.judge(ctx, c)
@@ -411,6 +409,31 @@ func (x *expand) Next(ctx context.Context, max int, out *store.Edges) error {
 	}
 	return nil
 }
+
+// appendPiece copies relationships that are lent, column by column.
+func appendPiece(out *store.Edges, row uint16, p *adjacency.Piece, in bool) {
+	n, from := len(p.Rel), len(out.Rel)
+	out.Row, out.Rel, out.Hint = longer(out.Row, n), longer(out.Rel, n), longer(out.Hint, n)
+	out.Other, out.In = longer(out.Other, n), longer(out.In, n)
+	clear(out.Hint[from:]) // not known: who wants the row asks the table of places
+	rows, ins := out.Row[from:], out.In[from:]
+	for i := range rows {
+		rows[i] = row
+	}
+	for i := range ins {
+		ins[i] = in
+	}
+	rels, others := out.Rel[from:], out.Other[from:]
+	for i, rel := range p.Rel {
+		rels[i] = p.RelHigh | uint64(rel)
+	}
+	for i, far := range p.Other {
+		others[i] = p.OtherHigh | uint64(far)
+	}
+}
+
+// longer returns s with n more elements, whatever they are.
+func longer[T any](s []T, n int) []T { return slices.Grow(s, n)[:len(s)+n] }
 
 // Close ends the walk and keeps its memory for the next one.
 func (x *expand) Close() {
