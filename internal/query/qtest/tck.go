@@ -58,8 +58,7 @@ func parseFeature(file, src string) []*Scenario {
 	var out []*Scenario
 	var background, steps []Step
 	var name string
-	var header []string
-	var rows [][]string
+	var examples [][][]string // the tables of an outline, each with its header
 	ignore, open, inBackground, inExamples := false, false, false, false
 	tagged := false
 	flush := func() {
@@ -67,31 +66,18 @@ func parseFeature(file, src string) []*Scenario {
 			background, inBackground = steps, false
 		} else if open && !ignore {
 			all := append(append([]Step(nil), background...), steps...)
-			if header == nil {
+			if examples == nil {
 				out = append(out, &Scenario{File: file, Name: name, Steps: all})
 			}
-			for i, row := range rows {
-				s := &Scenario{File: file, Name: fmt.Sprintf("%s #%d", name, i+1)}
-				var old []string
-				for k, h := range header {
-					old = append(old, "<"+h+">", row[k])
+			n := 0
+			for _, table := range examples {
+				for i := 1; i < len(table); i++ {
+					n++
+					out = append(out, &Scenario{File: file, Name: fmt.Sprintf("%s #%d", name, n), Steps: outlined(all, table[0], table[i])})
 				}
-				r := strings.NewReplacer(old...)
-				for _, st := range all {
-					n := Step{Text: r.Replace(st.Text), Doc: r.Replace(st.Doc)}
-					for _, cells := range st.Table {
-						var c []string
-						for _, cell := range cells {
-							c = append(c, r.Replace(cell))
-						}
-						n.Table = append(n.Table, c)
-					}
-					s.Steps = append(s.Steps, n)
-				}
-				out = append(out, s)
 			}
 		}
-		steps, header, rows, open, inExamples = nil, nil, nil, false, false
+		steps, examples, open, inExamples = nil, nil, false, false
 	}
 	lines := strings.Split(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -118,10 +104,8 @@ func parseFeature(file, src string) []*Scenario {
 		case strings.HasPrefix(line, "|"):
 			cells := splitCells(line)
 			switch {
-			case inExamples && header == nil:
-				header = cells
 			case inExamples:
-				rows = append(rows, cells)
+				examples[len(examples)-1] = append(examples[len(examples)-1], cells)
 			case len(steps) > 0:
 				steps[len(steps)-1].Table = append(steps[len(steps)-1].Table, cells)
 			}
@@ -135,6 +119,7 @@ func parseFeature(file, src string) []*Scenario {
 			open, ignore, tagged = true, tagged, false
 		case strings.HasPrefix(line, "Examples:"):
 			inExamples = true
+			examples = append(examples, nil)
 		default:
 			for _, w := range []string{"Given ", "When ", "Then ", "And ", "But ", "* "} {
 				if strings.HasPrefix(line, w) {
@@ -145,6 +130,27 @@ func parseFeature(file, src string) []*Scenario {
 		}
 	}
 	flush()
+	return out
+}
+
+// outlined is the steps of an outline with the cells of one row of examples in place of the header's names.
+func outlined(steps []Step, header, row []string) []Step {
+	var old []string
+	for k, h := range header {
+		old = append(old, "<"+h+">", row[k])
+	}
+	r := strings.NewReplacer(old...)
+	out := make([]Step, len(steps))
+	for i, st := range steps {
+		out[i] = Step{Text: r.Replace(st.Text), Doc: r.Replace(st.Doc)}
+		for _, cells := range st.Table {
+			var c []string
+			for _, cell := range cells {
+				c = append(c, r.Replace(cell))
+			}
+			out[i].Table = append(out[i].Table, c)
+		}
+	}
 	return out
 }
 
