@@ -9,13 +9,17 @@
 // S3: for one order of relationships the result is always the same.
 package path
 
-import "github.com/hedgerowdb/hedgerow/internal/store"
+import (
+	"errors"
+
+	"github.com/hedgerowdb/hedgerow/internal/store"
+)
 
 // Expander yields relationships.
 type Expander interface {
-	// Expand yields the relationships of the vertices in pieces; Edges.Row is the position in src. Back asks for those that lead to
-	// the vertices instead.
-	Expand(src []uint64, back bool, yield func(*store.Edges) error) error
+	// Expand yields the relationships of the vertices in pieces; Run.Row is the position in src. Back asks for those that lead to
+	// the vertices instead. The runs are lent until yield returns.
+	Expand(src []uint64, back bool, yield func(*store.Runs) error) error
 }
 
 // maxChunk is how many vertices one call of Expand asks for.
@@ -97,9 +101,8 @@ func (s *side) bytes() int64 {
 	return s.index.bytes() + int64(cap(s.node)*8+cap(s.depth)*4+cap(s.head)*8+cap(s.parent)*16)
 }
 
-type stop struct{}
-
-func (stop) Error() string { return "path: found" }
+// errFound ends an expansion that has found what it was for.
+var errFound = errors.New("path: found")
 
 // Find looks for the shortest trails of min (0 or 1) to max relationships. It reports whether there is one; [Search.Next] then yields it, or
 // all of the same length.
@@ -183,26 +186,30 @@ func (s *Search) To(to uint64) bool {
 func (s *Search) grow(k int) error {
 	t, o := &s.side[k], &s.side[1-k]
 	base, level := t.lo, t.level+1
-	yield := func(e *store.Edges) error {
-		for i, rel := range e.Rel {
-			if rel == s.ban {
-				continue
-			}
-			p, other := uint32(base+int(e.Row[i])), e.Other[i]
-			v, fresh := t.index.put(other, uint32(len(t.node)))
-			if !fresh {
-				if s.all && t.depth[v] == level {
-					t.link(v, p, rel)
+	yield := func(runs *store.Runs) error {
+		for k := range runs.Run {
+			r := &runs.Run[k]
+			p := uint32(base + int(r.Row))
+			for i := range r.Rel {
+				rel, other := r.RelID(i), r.OtherID(i)
+				if rel == s.ban {
+					continue
 				}
-				continue
-			}
-			t.node, t.depth = append(t.node, other), append(t.depth, level)
-			t.head, t.tail = append(t.head, 0), append(t.tail, 0)
-			t.link(v, p, rel)
-			if _, ok := o.index.get(other); ok {
-				s.meet = append(s.meet, other)
-				if !s.all && !s.many {
-					return stop{}
+				v, fresh := t.index.put(other, uint32(len(t.node)))
+				if !fresh {
+					if s.all && t.depth[v] == level {
+						t.link(v, p, rel)
+					}
+					continue
+				}
+				t.node, t.depth = append(t.node, other), append(t.depth, level)
+				t.head, t.tail = append(t.head, 0), append(t.tail, 0)
+				t.link(v, p, rel)
+				if _, ok := o.index.get(other); ok {
+					s.meet = append(s.meet, other)
+					if !s.all && !s.many {
+						return errFound
+					}
 				}
 			}
 		}
@@ -210,7 +217,7 @@ func (s *Search) grow(k int) error {
 	}
 	for base = t.lo; base < t.hi; base += maxChunk {
 		err := s.x.Expand(t.node[base:min(t.hi, base+maxChunk)], k == 1, yield)
-		if _, found := err.(stop); found {
+		if err == errFound {
 			break
 		}
 		if err != nil {
@@ -232,8 +239,13 @@ func (s *Search) findClosed(v uint64, max int) (bool, error) {
 	if max < 1 {
 		return false, nil
 	}
-	err := s.x.Expand([]uint64{v}, false, func(e *store.Edges) error {
-		s.rel, s.other = append(s.rel, e.Rel...), append(s.other, e.Other...)
+	err := s.x.Expand([]uint64{v}, false, func(runs *store.Runs) error {
+		for k := range runs.Run {
+			r := &runs.Run[k]
+			for i := range r.Rel {
+				s.rel, s.other = append(s.rel, r.RelID(i)), append(s.other, r.OtherID(i))
+			}
+		}
 		return nil
 	})
 	if err != nil {
@@ -369,21 +381,29 @@ func (s *Search) Length() int {
 	return s.length
 }
 
-// table maps non-zero ids to positions.
+// table maps ids to positions. A slot is in use if it bears the table's number, so that a search that meets a few vertices does not pay for the
+// memory of one that met many.
 type table struct {
-	id []uint64
-	at []uint32
-	n  int
+	slot   []slot
+	number uint32
+	n      int
+}
+
+type slot struct {
+	id     uint64
+	at     uint32
+	number uint32
 }
 
 func (t *table) reset() {
-	if t.n > 0 {
-		clear(t.id)
-		t.n = 0
+	t.n = 0
+	if t.number++; t.number == 0 {
+		clear(t.slot)
+		t.number = 1
 	}
 }
 
-func (t *table) bytes() int64 { return int64(cap(t.id) * 12) }
+func (t *table) bytes() int64 { return int64(cap(t.slot) * 16) }
 
 func hash(x uint64) uint64 {
 	x ^= x >> 32
@@ -392,44 +412,44 @@ func hash(x uint64) uint64 {
 }
 
 func (t *table) put(id uint64, at uint32) (uint32, bool) {
-	if 4*(t.n+1) > 3*len(t.id) {
+	if 4*(t.n+1) > 3*len(t.slot) {
 		t.rehash()
 	}
-	m := uint64(len(t.id) - 1)
+	m := uint64(len(t.slot) - 1)
 	for i := hash(id) & m; ; i = (i + 1) & m {
-		switch t.id[i] {
-		case id:
-			return t.at[i], false
-		case 0:
-			t.id[i], t.at[i] = id, at
+		s := &t.slot[i]
+		if s.number != t.number {
+			*s = slot{id, at, t.number}
 			t.n++
 			return at, true
+		}
+		if s.id == id {
+			return s.at, false
 		}
 	}
 }
 
 func (t *table) get(id uint64) (uint32, bool) {
-	if len(t.id) == 0 {
+	if len(t.slot) == 0 {
 		return 0, false
 	}
-	m := uint64(len(t.id) - 1)
+	m := uint64(len(t.slot) - 1)
 	for i := hash(id) & m; ; i = (i + 1) & m {
-		switch t.id[i] {
-		case id:
-			return t.at[i], true
-		case 0:
+		switch s := &t.slot[i]; {
+		case s.number != t.number:
 			return 0, false
+		case s.id == id:
+			return s.at, true
 		}
 	}
 }
 
 func (t *table) rehash() {
 	old := *t
-	n := max(64, 2*len(old.id))
-	t.id, t.at, t.n = make([]uint64, n), make([]uint32, n), 0
-	for i, id := range old.id {
-		if id != 0 {
-			t.put(id, old.at[i])
+	t.slot, t.number, t.n = make([]slot, max(64, 2*len(old.slot))), 1, 0
+	for _, s := range old.slot {
+		if s.number == old.number {
+			t.put(s.id, s.at)
 		}
 	}
 }

@@ -17,8 +17,9 @@ type memory struct {
 	both  bool
 }
 
-func (m *memory) Expand(src []uint64, back bool, yield func(*store.Edges) error) error {
-	var e store.Edges
+func (m *memory) Expand(src []uint64, back bool, yield func(*store.Runs) error) error {
+	var e store.Runs
+	n := 0
 	for row, v := range src {
 		for i, x := range m.edges {
 			a, b := x.from, x.to
@@ -26,22 +27,26 @@ func (m *memory) Expand(src []uint64, back bool, yield func(*store.Edges) error)
 				a, b = b, a
 			}
 			add := func(other uint64) {
-				e.Row, e.Rel, e.Other = append(e.Row, uint16(row)), append(e.Rel, uint64(i+1)), append(e.Other, other)
+				e.Add(uint16(row), back, uint64(i+1), other, 0)
+				n++
 			}
 			if a == v {
 				add(b)
 			} else if m.both && b == v {
 				add(a)
 			}
-			if len(e.Rel) > 2 {
+			if n > 2 {
+				e.Done()
 				if err := yield(&e); err != nil {
 					return err
 				}
 				e.Reset()
+				n = 0
 			}
 		}
 	}
-	if len(e.Rel) > 0 {
+	if n > 0 {
+		e.Done()
 		return yield(&e)
 	}
 	return nil

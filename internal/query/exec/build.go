@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/graph/path"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
 	"github.com/hedgerowdb/hedgerow/internal/vec"
@@ -186,6 +187,9 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.ShortestPath:
 		o := &shortest{n: n}
 		o.init(x, n.Info())
+		for i, s := range []*path.Search{&o.pair, &o.tree} {
+			s.Account = func(n int64) error { return o.charged[i].set(&o.acct, n) }
+		}
 		if err := x.child(&o.in, n.Child); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ const (
 // that was just made. What an operator keeps beyond open it puts back in a function that it leaves in run.again.
 func reusable(op operator) bool {
 	switch o := op.(type) {
-	case *singleRow, *argument, *nodeScan, *indexSeek, *byID, *countScan, *expand, *endpoints, *projectPath, *filter, *project, *propFetch, *unwind,
+	case *singleRow, *argument, *nodeScan, *indexSeek, *byID, *countScan, *expand, *endpoints, *projectPath, *filter, *project, *propFetch, *unwind, *shortest,
 		*window, *sorter, *distinct, *aggregate, *apply, *eager, *create, *set, *lock, *del, *produce, *external, *valuesRows:
 		return true
 	case *poisoned:

@@ -28,8 +28,11 @@ type shortest struct {
 	scratch [2][]uint64
 	ends    []uint64
 	row     int
-	live    bool // the search holds trails of row
-	edges   store.Edges
+	live    bool               // the search holds trails of row
+	cur     [2]store.RunCursor // of the forward steps (of all, if the pattern has no direction), and of those back
+	runs    store.Runs
+	passed  store.Runs  // of runs, those that satisfy the conditions
+	edges   store.Edges // what the conditions are asked about
 	rows    []uint16
 	cand    []uint16
 	idx     []uint16
@@ -39,12 +42,14 @@ type shortest struct {
 }
 
 func (o *shortest) open() error {
+	o.stop()
 	o.restart()
 	o.batch, o.first, o.live = nil, true, false
 	return o.in.op.open()
 }
 
 func (o *shortest) close() {
+	o.stop()
 	for i := range o.charged {
 		_ = o.charged[i].set(&o.acct, 0)
 	}
@@ -71,9 +76,6 @@ func (o *shortest) begin() (bool, error) {
 	}
 	o.batch, o.row, o.live, o.treeTo = b, 0, false, 0
 	o.step.uniq.reset()
-	for i, s := range []*path.Search{&o.pair, &o.tree} {
-		s.Account = func(n int64) error { return o.charged[i].set(&o.acct, n) }
-	}
 	return true, nil
 }
 
@@ -90,6 +92,7 @@ func (o *shortest) next() (*expr.Batch, error) {
 			return nil, err
 		}
 		if n == 0 {
+			o.stop()
 			o.batch = nil
 			continue
 		}
@@ -203,43 +206,64 @@ func (o *shortest) grown(top int) (bool, error) {
 	return true, o.tree.FindMany(o, o.src[o.row], o.ends, top, o.n.All)
 }
 
-// Expand implements path.Expander.
-func (o *shortest) Expand(src []uint64, back bool, yield func(*store.Edges) error) error {
-	dir := o.n.Dir
+// Expand implements path.Expander. What is lent goes on as it is, unless the pattern has conditions.
+func (o *shortest) Expand(src []uint64, back bool, yield func(*store.Runs) error) error {
+	dir, k := o.n.Dir, 0
 	if back && dir != store.Both {
-		dir = store.In - dir // Out and In swapped
+		dir, k = store.In-dir, 1 // Out and In swapped
 	}
-	cur, err := o.x.g.Expand(o.x.ctx, o.env.View, src, dir, o.ids)
-	if err != nil {
-		return err
+	if o.cur[k] == nil {
+		cur, err := o.x.g.Neighbours(o.x.ctx, o.env.View, src, dir, o.ids)
+		if err != nil {
+			return err
+		}
+		o.cur[k] = cur
+	} else {
+		o.cur[k].Seek(src)
 	}
-	defer cur.Close()
+	plain := o.step.relPred == nil && o.step.nodePred == nil && len(o.step.uniq.slots) == 0
 	for {
 		if err := o.x.check(); err != nil {
 			return err
 		}
-		if err := cur.Next(o.x.ctx, o.x.opt.BatchSize, &o.edges); err != nil {
+		if err := o.cur[k].Next(o.x.ctx, o.x.opt.BatchSize, &o.runs); err != nil {
 			return err
 		}
-		e := &o.edges
-		if len(e.Rel) == 0 {
+		if len(o.runs.Run) == 0 {
 			return nil
 		}
-		if err := o.test(e, back); err != nil {
-			return err
-		}
-		if len(e.Rel) > 0 {
-			if err := yield(e); err != nil {
+		runs := &o.runs
+		if !plain {
+			var err error
+			if runs, err = o.test(back); err != nil {
 				return err
 			}
+		}
+		if err := yield(runs); err != nil {
+			return err
+		}
+	}
+}
+
+// stop closes the cursors: they see what they saw when they were opened.
+func (o *shortest) stop() {
+	for k, c := range o.cur {
+		if c != nil {
+			c.Close()
+			o.cur[k] = nil
 		}
 	}
 }
 
 // test keeps the relationships that satisfy the pattern.
-func (o *shortest) test(e *store.Edges, back bool) error {
-	if o.step.relPred == nil && o.step.nodePred == nil && len(o.step.uniq.slots) == 0 {
-		return nil
+func (o *shortest) test(back bool) (*store.Runs, error) {
+	e := &o.edges
+	e.Reset()
+	for k := range o.runs.Run {
+		r := &o.runs.Run[k]
+		for i := range r.Rel {
+			e.Row, e.Rel, e.Other = append(e.Row, r.Row), append(e.Rel, r.RelID(i)), append(e.Other, r.OtherID(i))
+		}
 	}
 	o.rows, o.cand = grow(o.rows, len(e.Rel)), o.cand[:0]
 	var home []uint16 // steps back onto the start vertex: only the relationship is tested
@@ -253,7 +277,7 @@ func (o *shortest) test(e *store.Edges, back bool) error {
 	}
 	cand, err := o.step.filter(&o.core, o.batch, e, o.rows, o.cand)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(home) > 0 {
 		cand = append([]uint16(nil), cand...)
@@ -262,16 +286,16 @@ func (o *shortest) test(e *store.Edges, back bool) error {
 		home, err = o.step.filter(&o.core, o.batch, e, o.rows, home)
 		o.step.nodePred = pred
 		if err != nil {
-			return err
+			return nil, err
 		}
 		cand = mergeSorted(cand, home)
 	}
-	for k, i := range cand {
-		e.Row[k], e.Rel[k], e.Hint[k], e.Other[k], e.In[k] = e.Row[i], e.Rel[i], e.Hint[i], e.Other[i], e.In[i]
+	o.passed.Reset()
+	for _, i := range cand {
+		o.passed.Add(e.Row[i], back, e.Rel[i], e.Other[i], 0)
 	}
-	n := len(cand)
-	e.Row, e.Rel, e.Hint, e.Other, e.In = e.Row[:n], e.Rel[:n], e.Hint[:n], e.Other[:n], e.In[:n]
-	return nil
+	o.passed.Done()
+	return &o.passed, nil
 }
 
 // mergeSorted merges two ascending lists.
