@@ -504,7 +504,12 @@ func (r *runner) bulkTurn(ctx context.Context, i int, s *Scenario, p Params, t *
 		pid = os.Getpid()
 		runtime.GC() // what the turn before left is not this one's
 	}
-	c := r.conns[i][0]
+	// A connection of its own: what a server's process has kept from an execution before would hide what this one needs.
+	c, err := r.targets[i].Connect(ctx)
+	if err != nil {
+		return fmt.Errorf("target %s: %w", r.names[i], err)
+	}
+	defer c.Close()
 	if err := c.Begin(ctx); err != nil {
 		return fmt.Errorf("target %s: %w", r.names[i], err)
 	}
@@ -512,7 +517,7 @@ func (r *runner) bulkTurn(ctx context.Context, i int, s *Scenario, p Params, t *
 	defer cancel()
 	memory := watch(pid)
 	began := time.Now()
-	_, err := c.Do(one, &s.Statements[0], p, false)
+	_, err = c.Do(one, &s.Statements[0], p, false)
 	took := time.Since(began)
 	peak, growth := memory.end()
 	if ctx.Err() != nil {
