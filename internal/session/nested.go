@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plancache"
@@ -57,6 +58,6 @@ func (n nested) Begin(ctx context.Context) (store.Tx, string, func(), error) {
 		return nil, "", nil, err
 	}
 	tx.SetLockTimeout(s.lockTimeout())
-	r := s.db.register(s, s.raw(settings["hedgerow.graph"]), s.record)
+	r := s.db.register(s, s.raw(settings["hedgerow.graph"]), s.record, time.Now())
 	return tx, r.name(), func() { s.db.unregister(r) }, nil
 }

@@ -183,7 +183,9 @@ func (p *Portal) Start(ctx context.Context) error {
 	p.s.used = true
 	p.s.ran++
 	p.resume()
+	p.s.clock = p.stop.began // of a transaction that it begins
 	r, err := p.p.command.run(p.ctx, p.s, p.args)
+	p.s.clock = time.Time{}
 	if err != nil {
 		p.finish()
 		return p.mapError(err)

@@ -61,11 +61,11 @@ func (r *record) fate() *dberr.Error {
 }
 
 // register enters a transaction into the list of those that are open.
-func (db *Database) register(s *Session, graph string, outer *record) *record {
+func (db *Database) register(s *Session, graph string, outer *record, begun time.Time) *record {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.lastTx++
-	r := &record{id: db.lastTx, s: s, graph: graph, outer: outer, begun: time.Now(), meta: s.meta}
+	r := &record{id: db.lastTx, s: s, graph: graph, outer: outer, begun: begun, meta: s.meta}
 	db.txs[r.id] = r
 	return r
 }
@@ -85,7 +85,7 @@ func (db *Database) unregister(r *record) {
 // opened notes a transaction that the session has begun.
 func (s *Session) opened(tx store.Tx) {
 	s.tx = tx
-	s.record = s.db.register(s, s.now().graph, nil)
+	s.record = s.db.register(s, s.now().graph, nil, s.txTime)
 	limit := time.Duration(s.now().txTimeout) * time.Millisecond
 	if !s.deadline.IsZero() {
 		limit, s.deadline = max(1, time.Until(s.deadline)), time.Time{}

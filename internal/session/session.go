@@ -128,6 +128,7 @@ type Session struct {
 	tx        store.Tx
 	record    *record // of tx
 	txTime    time.Time
+	clock     time.Time // when the statement that begins now was started; zero otherwise
 	used      bool // a statement was run in the open transaction
 	ran       int  // statements begun since the last end of a transaction, this one included
 	committed bool // the next transaction is read committed, whatever the default

@@ -76,7 +76,9 @@ func (s *Session) need(ctx context.Context) (store.Tx, error) {
 		return nil, err
 	}
 	tx.SetLockTimeout(s.lockTimeout())
-	s.txTime, s.used = time.Now(), false
+	if s.txTime, s.used = s.clock, false; s.clock.IsZero() {
+		s.txTime = time.Now()
+	}
 	s.opened(tx)
 	return tx, nil
 }
@@ -194,7 +196,7 @@ func (s *Session) rollback() {
 
 // ended forgets the open transaction and its block.
 func (s *Session) ended() {
-	s.tx, s.record, s.cause, s.ran = nil, nil, nil, 0
+	s.tx, s.record, s.cause, s.ran, s.clock = nil, nil, nil, 0, time.Time{}
 	s.block, s.failed, s.ddl, s.private, s.points = false, false, false, nil, nil
 }
 

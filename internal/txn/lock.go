@@ -134,14 +134,23 @@ type partition struct {
 	heads map[Resource]*lockHead
 	freeH *lockHead
 	freeR *lockRec
-	_     [64]byte
+
+	// Heads of relations that nobody holds stay here, in heads too, for whoever comes next: every statement locks the same few.
+	kept   [keptHeads]*lockHead
+	keptAt int
+	_      [64]byte
 }
+
+// keptHeads is how many heads of relations a partition keeps.
+const keptHeads = 4
+
 
 type lockHead struct {
 	res     Resource
 	holders *lockRec
 	queue   []*waiter
 	next    *lockHead // free list
+	kept    bool      // it stays when nobody holds it
 }
 
 // lockRec is one mode held by one transaction since one subtransaction.
@@ -222,6 +231,22 @@ const slab = 128
 func (t *lockTable) dropHeadLocked(p *partition, h *lockHead) {
 	if h.holders != nil || len(h.queue) > 0 {
 		return
+	}
+	if h.kept {
+		return
+	}
+	if h.res.Kind == KindRelation {
+		old := p.kept[p.keptAt]
+		p.kept[p.keptAt], h.kept = h, true
+		p.keptAt = (p.keptAt + 1) % keptHeads
+		if old == nil {
+			return
+		}
+		if h = old; h.holders != nil || len(h.queue) > 0 {
+			h.kept = false // it goes when it is dropped
+			return
+		}
+		h.kept = false
 	}
 	delete(p.heads, h.res)
 	if isRow(h.res.Kind) {
