@@ -142,11 +142,13 @@ func TestShow(t *testing.T) {
 		"SHOW PROCEDURES EXECUTABLE BY CURRENT USER YIELD name, argumentDescription AS a WHERE name = 'db.awaitIndex' RETURN a[1].default, a[1].type": "'DefaultParameterValue{value=300, type=INTEGER}'|'INTEGER'",
 		"SHOW SETTINGS 'work_mem', 'statement_timeout' YIELD name, value":                                                                             "'statement_timeout'|'0' 'work_mem'|'16MB'",
 		"SHOW SETTING $name YIELD name":                "'row_security' 'work_mem'",
-		"SHOW DATABASES YIELD name, home":              "'main'|true",
+		"SHOW DATABASES YIELD name, home":              "'main'|true 'system'|false",
 		"SHOW DATABASE main YIELD name, aliases":       "'main'|[]",
 		"SHOW DATABASE neo4j YIELD name":               "", // a name for Neo4j's drivers
 		"SHOW DEFAULT DATABASE YIELD name":             "'main'",
 		"SHOW HOME DATABASE YIELD name, currentStatus": "'main'|'online'",
+		"SHOW DATABASE system YIELD name, type, home":  "'system'|'system'|false",
+		"SHOW HOME DATABASE YIELD name":                "'main'",
 		"SHOW DATABASE other":                          "",
 		"SHOW CURRENT USER YIELD user, home":           "'go'|'main'",
 	} {

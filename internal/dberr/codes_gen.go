@@ -36,6 +36,8 @@ const (
 	UndefinedFunction
 	UndefinedTable
 	UndefinedObject
+	UndefinedIndex
+	UndefinedConstraint
 	DuplicateObject
 	DuplicateTable
 	DuplicateAlias
@@ -116,6 +118,8 @@ var table = [...]row{
 	UndefinedFunction:          {name: "UndefinedFunction", sqlState: "42883", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N48", tckType: "SyntaxError", retry: false},
 	UndefinedTable:             {name: "UndefinedTable", sqlState: "42P01", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N01", tckType: "", retry: false},
 	UndefinedObject:            {name: "UndefinedObject", sqlState: "42704", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N01", tckType: "", retry: false},
+	UndefinedIndex:             {name: "UndefinedIndex", sqlState: "42704", neo4j: "Neo.ClientError.Schema.IndexNotFound", gql: "22N69", tckType: "", retry: false},
+	UndefinedConstraint:        {name: "UndefinedConstraint", sqlState: "42704", neo4j: "Neo.ClientError.Schema.ConstraintNotFound", gql: "22N66", tckType: "", retry: false},
 	DuplicateObject:            {name: "DuplicateObject", sqlState: "42710", neo4j: "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", gql: "22N71", tckType: "", retry: false},
 	DuplicateTable:             {name: "DuplicateTable", sqlState: "42P07", neo4j: "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", gql: "22N71", tckType: "", retry: false},
 	DuplicateAlias:             {name: "DuplicateAlias", sqlState: "42712", neo4j: "Neo.ClientError.Statement.SyntaxError", gql: "42N38", tckType: "SyntaxError", retry: false},

@@ -314,7 +314,7 @@ func TestVertexDeleteThenEdgeInsert(t *testing.T) {
 		if commit {
 			one.must(one.finish())
 			one.must(one.commit())
-			wantCode(t, wait(), dberr.EntityNotFound)
+			wantCode(t, wait(), dberr.SerializationFailure)
 			two.rollback()
 		} else {
 			one.rollback()
@@ -353,7 +353,7 @@ func TestEdgeInsertFollowsAVertexThatMoved(t *testing.T) { // B3
 	time.Sleep(30 * time.Millisecond)
 	one.must(one.finish())
 	one.must(one.commit())
-	wantCode(t, wait(), dberr.EntityNotFound)
+	wantCode(t, wait(), dberr.SerializationFailure)
 	two.rollback()
 	clean(t, db)
 }

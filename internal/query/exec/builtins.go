@@ -196,7 +196,7 @@ func hasIndex(c *calling, name value.Value) error {
 			}
 		}
 	}
-	return dberr.New(dberr.UndefinedObject, "there is no index %s", value.AppendTCK(nil, name)).WithHint("SHOW INDEXES lists those that there are.")
+	return dberr.New(dberr.UndefinedIndex, "there is no index %s", value.AppendTCK(nil, name)).WithHint("SHOW INDEXES lists those that there are.")
 }
 
 func listSettings(c *calling, part string, yield yielder) error {

@@ -396,6 +396,12 @@ func (o *show) graphs() error {
 			"currentPrimariesCount", 1, "currentSecondariesCount", 0, "requestedPrimariesCount", 1, "requestedSecondariesCount", 0, "store", "hedgerow", "replicationLag", 0,
 			"constituents", []string{})
 	}
+	if o.n.Filter == "" && o.named("system") {
+		o.add("name", "system", "type", "system", "aliases", []string{}, "access", "read-write", "databaseID", "system", "serverID", address, "address", address, "role", "primary",
+			"writer", true, "requestedStatus", "online", "currentStatus", "online", "statusMessage", "", "default", false, "home", false,
+			"currentPrimariesCount", 1, "currentSecondariesCount", 0, "requestedPrimariesCount", 1, "requestedSecondariesCount", 0, "store", "hedgerow", "replicationLag", 0,
+			"constituents", []string{})
+	}
 	return nil
 }
 

@@ -642,7 +642,7 @@ func (p *planner) countStore(s *stream, group []*bind.Match, rest []bind.Clause)
 		return nil, false
 	}
 	call, pt := pr.Aggs[0].Call, &group[0].Pattern
-	if strings.ToLower(call.Def.Name) != "count" || len(pt.Paths) > 0 || len(group[0].Where) > 0 {
+	if strings.ToLower(call.Def.Name) != "count" || len(pt.Paths) > 0 || len(group[0].Where) > 0 || len(group[0].Hints) > 0 {
 		return nil, false
 	}
 	var what *bind.Var

@@ -972,7 +972,7 @@ func (p *planner) command(c *bind.Command) error {
 			}
 		}
 		if n.Name == "" && !c.IfExists {
-			return dberr.Compile(dberr.UndefinedObject, "", c.Pos, c.End, "there is no index on :%s(%s)", c.By.Label, strings.Join(c.By.Keys, ", "))
+			return dberr.Compile(dberr.UndefinedIndex, "", c.Pos, c.End, "there is no index on :%s(%s)", c.By.Label, strings.Join(c.By.Keys, ", "))
 		}
 	}
 	p.q.Schema = true

@@ -160,6 +160,8 @@ func TestGoErrors(t *testing.T) {
 	}{
 		{"RETURN 1 +", "Neo.ClientError.Statement.SyntaxError", nil},
 		{"RETURN x", "Neo.ClientError.Statement.SyntaxError", nil},
+		{"DROP INDEX nope", "Neo.ClientError.Schema.IndexNotFound", nil},
+		{"DROP CONSTRAINT nope", "Neo.ClientError.Schema.ConstraintNotFound", nil},
 		{"RETURN $p AS p", "Neo.ClientError.Statement.ParameterMissing", nil},
 		{"WITH $p AS p RETURN p.k.l", "Neo.ClientError.Statement.ParameterMissing", nil},
 		{"WITH [1] AS p RETURN p.k", "Neo.ClientError.Statement.TypeError", nil},

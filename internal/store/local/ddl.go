@@ -582,7 +582,7 @@ func (t *tx) DropIndex(ctx context.Context, graph, name string, ifExists bool) e
 			if ifExists {
 				return nil
 			}
-			return dberr.New(dberr.UndefinedObject, "index %q does not exist", name)
+			return dberr.New(dberr.UndefinedIndex, "index %q does not exist", name)
 		}
 		if c := g.g.ConstraintByName(t.t, ix.Constraint); c != nil {
 			return dberr.New(dberr.DependentObjects, "cannot drop index %q because constraint %q requires it", name, c.Name).
@@ -592,7 +592,7 @@ func (t *tx) DropIndex(ctx context.Context, graph, name string, ifExists bool) e
 			return err
 		}
 		if !ix.Live(t.t) {
-			return dberr.New(dberr.UndefinedObject, "index %q does not exist", name)
+			return dberr.New(dberr.UndefinedIndex, "index %q does not exist", name)
 		}
 		g.s.counters.IndexesRemoved++
 		return t.s.cat.DropIndex(ctx, t.t, cid, ix)
@@ -706,7 +706,7 @@ func (t *tx) DropConstraint(ctx context.Context, graph, name string, ifExists bo
 			if ifExists {
 				return nil
 			}
-			return dberr.New(dberr.UndefinedObject, "constraint %q does not exist", name)
+			return dberr.New(dberr.UndefinedConstraint, "constraint %q does not exist", name)
 		}
 		if ix := g.g.Index(c.IndexID); ix != nil {
 			if err := g.lockForDrop(ctx, ix); err != nil {

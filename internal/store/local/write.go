@@ -547,8 +547,9 @@ func (g *graphView) lockEnds(ctx context.Context, start, end []uint64) error {
 		if err != nil {
 			return err
 		}
-		if res.Outcome != heap.OK {
-			return gone(schema.Vertex)
+		if res.Outcome != heap.OK { // the statement sees it, so another transaction has deleted it since
+			return dberr.New(dberr.SerializationFailure, "could not serialize access: the node at an end of the relationship was deleted by another transaction").
+				WithHint("Run the transaction again.")
 		}
 		sched.Point("local.edge.locked")
 	}

@@ -197,7 +197,7 @@ func (t *tx) DropIndex(ctx context.Context, gn, name string, ifExists bool) erro
 	if ifExists {
 		return nil
 	}
-	return dberr.New(dberr.UndefinedObject, "index %q does not exist", name)
+	return dberr.New(dberr.UndefinedIndex, "index %q does not exist", name)
 }
 
 func (t *tx) CreateConstraint(ctx context.Context, gn string, def store.ConstraintDef) error {
@@ -268,7 +268,7 @@ func (t *tx) DropConstraint(ctx context.Context, gn, name string, ifExists bool)
 		if ifExists {
 			return nil
 		}
-		return dberr.New(dberr.UndefinedObject, "constraint %q does not exist", name)
+		return dberr.New(dberr.UndefinedConstraint, "constraint %q does not exist", name)
 	}
 	old := g.cons
 	var killed []*index
