@@ -160,3 +160,36 @@ func TestSettingsDoNotLeak(t *testing.T) {
 		}
 	}
 }
+
+// TestContextsDoNotOutliveTheirStatement: a context that was ended after its statement does not touch those that are served by the same session
+// and the same prepared statement afterwards.
+func TestContextsDoNotOutliveTheirStatement(t *testing.T) {
+	db, err := hedgerow.OpenMemory(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(context.Background(), "UNWIND range(1, 3) AS i CREATE (:N {i: i})", nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		for _, text := range []string{
+			"SELECT count(*) FROM cypher('main', $$ MATCH (n:N) RETURN n $$) AS (n agtype)",
+			"SELECT (SELECT count(*) FROM pg_class) > 0 AS some", "SELECT count(*) >= 0 FROM ag_catalog.ag_graph", "SELECT current_setting('work_mem') AS m",
+		} {
+			ctx, cancel := context.WithCancel(context.Background())
+			rows, err := db.QuerySQL(ctx, text)
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			n := 0
+			for rows.Next() {
+				n++
+			}
+			if err := rows.Close(); err != nil || n != 1 {
+				t.Fatal(text, n, err)
+			}
+			cancel()
+		}
+	}
+}
