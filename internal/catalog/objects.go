@@ -175,6 +175,9 @@ func (s *LabelSet) Has(l schema.LabelID) bool {
 	return false
 }
 
+// HasAny reports whether the set has one of the labels.
+func (s *LabelSet) HasAny(ls []schema.LabelID) bool { return slices.ContainsFunc(ls, s.Has) }
+
 // EmptySet is the label set without labels, in every graph.
 const EmptySet schema.LabelSetID = 1
 

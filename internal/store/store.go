@@ -290,6 +290,8 @@ type Seek struct {
 type Reader interface {
 	// ScanNodes finds the vertices with the label; NoLabel means all. ScanRels those of the types; none given means all.
 	ScanNodes(ctx context.Context, v View, label schema.LabelID) (HitCursor, error)
+	// ScanOthers finds the vertices that have none of the labels.
+	ScanOthers(ctx context.Context, v View, labels []schema.LabelID) (HitCursor, error)
 	ScanRels(ctx context.Context, v View, types []schema.LabelID) (EdgeScan, error)
 	// Seek probes an index for rows 0 … rows-1. Label and keys are re-checked; a hit is exact.
 	Seek(ctx context.Context, v View, s Seek, rows int) (HitCursor, error)

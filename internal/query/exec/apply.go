@@ -18,6 +18,7 @@ type gathered struct {
 	elems []value.Value
 	order []uint32
 	buf   []byte
+	once  vec.Column
 }
 
 func (g *gathered) reset(n int) {
@@ -34,10 +35,22 @@ func (g *gathered) hit(row int) {
 	}
 }
 
-func (g *gathered) size() int64 { return int64(g.vals.Size() + 6*cap(g.of)) }
+func (g *gathered) size() int64 { return int64(g.vals.Size() + g.once.Size() + 6*cap(g.of)) }
 
-// lists appends one list a row to col, of the values in the order in which they came.
-func (g *gathered) lists(col *vec.Column) {
+// lists makes col one list a row, of the values in the order in which they came.
+func (g *gathered) lists(s *sharing, col *vec.Column) {
+	if len(s.of) == 0 {
+		col.Reset()
+		g.each(col)
+		return
+	}
+	g.once.Reset()
+	g.each(&g.once)
+	col.Gather(&g.once, s.of)
+}
+
+// each appends one list for each row that was handed down.
+func (g *gathered) each(col *vec.Column) {
 	n := len(g.count)
 	g.at = grow(g.at, n+1)
 	clear(g.at)
@@ -89,6 +102,7 @@ type apply struct {
 	rb    *expr.Batch // right batch being consumed
 	k     int         // Optional: next row of rb
 	want  int         // Optional: left rows before this one are out
+	share sharing
 	got   gathered
 	done  []bool
 	idx   []uint16
@@ -125,12 +139,13 @@ func (o *apply) begin() (bool, error) {
 			return false, err
 		}
 	}
-	o.arg.set(o.batch)
+	asked := o.share.ask(o.batch)
+	o.arg.set(asked)
 	o.rb, o.k, o.want = nil, 0, 0
-	o.got.reset(o.batch.N)
+	o.got.reset(asked.N)
 	o.arg.done = nil
 	if (o.n.Kind == plan.Semi || o.n.Kind == plan.Anti || o.n.Kind == plan.LetSemi) && !o.n.Exhaustive && !o.n.PerRow {
-		o.done = grow(o.done, o.batch.N)
+		o.done = grow(o.done, asked.N)
 		clear(o.done)
 		o.arg.done = o.done
 	}
@@ -320,7 +335,7 @@ func (o *apply) collect() (*expr.Batch, error) {
 		if semi && !o.n.Exhaustive && o.got.left == 0 {
 			break
 		}
-		if err := o.mem.set(&o.acct, o.out.bytes()+o.got.size()); err != nil {
+		if err := o.mem.set(&o.acct, o.out.bytes()+o.got.size()+o.share.size()); err != nil {
 			return nil, err
 		}
 	}
@@ -329,8 +344,8 @@ func (o *apply) collect() (*expr.Batch, error) {
 	switch o.n.Kind {
 	case plan.Semi, plan.Anti:
 		o.sel = o.sel[:0]
-		for i, n := range o.got.count {
-			if n > 0 == (o.n.Kind == plan.Semi) {
+		for i := range o.batch.N {
+			if o.got.count[o.share.answer(i)] > 0 == (o.n.Kind == plan.Semi) {
 				o.sel = append(o.sel, uint16(i))
 			}
 		}
@@ -340,23 +355,23 @@ func (o *apply) collect() (*expr.Batch, error) {
 	case plan.LetSemi:
 		b = o.leftOnly(nil)
 		w := o.out.raw(o.n.Slot).Fill(value.Bool, b.N)
-		for i, n := range o.got.count {
-			w[i] = uint64(min(n, 1))
+		for i := range w {
+			w[i] = uint64(min(o.got.count[o.share.answer(i)], 1))
 		}
 	case plan.LetCount:
 		b = o.leftOnly(nil)
 		w := o.out.raw(o.n.Slot).Fill(value.Int, b.N)
-		for i, n := range o.got.count {
-			w[i] = uint64(n)
+		for i := range w {
+			w[i] = uint64(o.got.count[o.share.answer(i)])
 		}
 	case plan.RollUp:
 		b = o.leftOnly(nil)
-		o.got.lists(o.out.col(o.n.Slot))
+		o.got.lists(&o.share, o.out.raw(o.n.Slot))
 	default:
 		return nil, dberr.New(dberr.Internal, "unknown apply")
 	}
 	o.batch = nil
-	return b, o.mem.set(&o.acct, o.out.bytes()+o.got.size())
+	return b, o.mem.set(&o.acct, o.out.bytes()+o.got.size()+o.share.size())
 }
 
 // keepsOrder reports whether the rows of a right side come in the order of the argument's rows.
@@ -387,15 +402,16 @@ func keepsOrder(n plan.Node) bool {
 
 // subplan evaluates EXISTS, COUNT and COLLECT of an expression for the rows of a batch.
 type subplan struct {
-	s    *expr.Subplan
-	plan *plan.Subplan
-	in   input
-	arg  *argState
-	left rows
-	got  gathered
-	done []bool
-	busy bool
-	mem  charge
+	s     *expr.Subplan
+	plan  *plan.Subplan
+	in    input
+	arg   *argState
+	left  rows
+	share sharing
+	got   gathered
+	done  []bool
+	busy  bool
+	mem   charge
 }
 
 func (c *core) evalSubplan(_ *expr.Env, s *expr.Subplan, b *expr.Batch, sel []uint16, out *vec.Column) error {
@@ -429,11 +445,12 @@ func (c *core) evalSubplan(_ *expr.Env, s *expr.Subplan, b *expr.Batch, sel []ui
 		}
 	}
 	p.left.b.N = n
-	p.arg.set(&p.left.b)
-	p.got.reset(n)
+	asked := p.share.ask(&p.left.b)
+	p.arg.set(asked)
+	p.got.reset(asked.N)
 	p.arg.done = nil
 	if p.s.Kind == expr.SubExists {
-		p.done = grow(p.done, n)
+		p.done = grow(p.done, asked.N)
 		clear(p.done)
 		p.arg.done = p.done
 	}
@@ -466,23 +483,23 @@ func (c *core) evalSubplan(_ *expr.Env, s *expr.Subplan, b *expr.Batch, sel []ui
 		if p.s.Kind == expr.SubExists && p.got.left == 0 {
 			break
 		}
-		if err := p.mem.set(&c.acct, p.got.size()); err != nil {
+		if err := p.mem.set(&c.acct, p.got.size()+p.share.size()); err != nil {
 			return err
 		}
 	}
 	switch p.s.Kind {
 	case expr.SubExists:
 		w := out.Fill(value.Bool, n)
-		for i, c := range p.got.count {
-			w[i] = uint64(min(c, 1))
+		for i := range w {
+			w[i] = uint64(min(p.got.count[p.share.answer(i)], 1))
 		}
 	case expr.SubCount:
 		w := out.Fill(value.Int, n)
-		for i, c := range p.got.count {
-			w[i] = uint64(c)
+		for i := range w {
+			w[i] = uint64(p.got.count[p.share.answer(i)])
 		}
 	default:
-		p.got.lists(out)
+		p.got.lists(&p.share, out)
 	}
-	return p.mem.set(&c.acct, p.got.size())
+	return p.mem.set(&c.acct, p.got.size()+p.share.size())
 }

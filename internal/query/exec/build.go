@@ -116,6 +116,7 @@ func (x *run) subplan(s *expr.Subplan) (*subplan, error) {
 		return nil, dberr.New(dberr.Internal, "a subquery has no plan")
 	}
 	p := &subplan{s: s, plan: ps, arg: &argState{row: ps.RowID}}
+	p.share.init(x, ps.Shared, ps.Args)
 	return p, x.rightSide(&p.in, ps.Root, p.arg)
 }
 
@@ -134,7 +135,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 		o.arg = x.args[len(x.args)-1]
 		return o, nil
 	case *plan.AllNodesScan:
-		o := &nodeScan{node: n.Node, hint: n.Hint}
+		o := &nodeScan{node: n.Node, hint: n.Hint, but: n.But}
 		o.init(x, n.Info())
 		return o, x.child(&o.in, n.Child)
 	case *plan.LabelScan:
@@ -318,6 +319,7 @@ func (x *run) make(node plan.Node) (operator, error) {
 	case *plan.Apply:
 		o := &apply{n: n, arg: &argState{row: n.RowID}, ordered: keepsOrder(n.Right)}
 		o.init(x, n.Info())
+		o.share.init(x, n.Shared, n.Args)
 		if err := x.child(&o.left, n.Left); err != nil {
 			return nil, err
 		}

@@ -83,11 +83,13 @@ type nodeScan struct {
 	in         input
 	node, hint plan.Slot
 	names      []string // labels; nil: all vertices
+	but        []string // of those, only the ones with none of these labels
 
 	batch  *expr.Batch
 	row    int
 	labels []schema.LabelID
 	label  int // cursor is at labels[label]
+	others []schema.LabelID
 	cur    store.HitCursor
 	hits   store.Hits
 	sets   []schema.LabelSetID
@@ -114,7 +116,12 @@ func (o *nodeScan) close() { o.stop(); o.core.close() }
 func (o *nodeScan) resolve() {
 	o.labels = o.labels[:0]
 	if o.names == nil {
-		o.labels = append(o.labels, schema.NoLabel)
+		o.labels, o.others = append(o.labels, schema.NoLabel), o.others[:0]
+		for _, n := range o.but {
+			if id, ok := o.x.g.Label(o.env.View, n, schema.Vertex); ok {
+				o.others = append(o.others, id)
+			}
+		}
 		return
 	}
 	for _, n := range o.names {
@@ -152,7 +159,7 @@ func (o *nodeScan) next() (*expr.Batch, error) {
 			continue
 		}
 		if o.cur == nil {
-			cur, err := o.x.g.ScanNodes(o.x.ctx, o.env.View, o.labels[o.label])
+			cur, err := o.scan()
 			if err != nil {
 				return nil, err
 			}
@@ -186,6 +193,13 @@ func (o *nodeScan) next() (*expr.Batch, error) {
 		o.out.hintCol(o.hint, o.hits.Hint)
 		return &o.out.b, o.account()
 	}
+}
+
+func (o *nodeScan) scan() (store.HitCursor, error) {
+	if len(o.others) > 0 {
+		return o.x.g.ScanOthers(o.x.ctx, o.env.View, o.others)
+	}
+	return o.x.g.ScanNodes(o.x.ctx, o.env.View, o.labels[o.label])
 }
 
 // dedup drops hits that an earlier label of the list has yielded already.

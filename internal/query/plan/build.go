@@ -146,7 +146,7 @@ func (b *builder) leaf(s *stream, st *state) *stream {
 	var n Node
 	c := leafChild(s.root)
 	if lf.all {
-		n = &AllNodesScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint}
+		n = &AllNodesScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint, But: lf.but}
 		b.missingLabel(st.step.i, lf)
 	} else {
 		n = &LabelScan{Base: p.base(st.made), Child: c, Node: v.Slot, Hint: v.Hint, Labels: lf.labels}
@@ -220,7 +220,7 @@ func (b *builder) missingIndex(i int, lf *leaf) {
 // missingLabel tells of an equality that indexes would serve if a label said which of them.
 func (b *builder) missingLabel(i int, lf *leaf) {
 	g, p := b.g, b.g.p
-	if lf.rows < 1000 || !p.opt.on(RuleIndexSeek) || len(g.nodes[i].labels) > 0 {
+	if p.cat.NodeCount(schema.NoLabel) < 1000 || !p.opt.on(RuleIndexSeek) || len(g.nodes[i].labels) > 0 {
 		return
 	}
 	for _, t := range g.tests(&state{done: b.done}, g.vertex(i)) {
@@ -245,7 +245,11 @@ func (b *builder) missingLabel(i int, lf *leaf) {
 			hint = "Give the node a label: indexes on " + ident(t.key) + " have " + strings.Join(labels, ", ") + "."
 		}
 		pos, end := g.preds[t.pred].e.Span()
-		p.notice("MissingIndex", hint, pos, end, "all nodes are read to find `%s` by `%s`: without a label no index serves", name, t.key)
+		what := "all nodes are read to find `%s` by `%s`: without a label no index serves"
+		if len(lf.but) > 0 {
+			what = "every index on that key, and all nodes outside of them, are asked for `%s` by `%s`: a label would say which"
+		}
+		p.notice("MissingIndex", hint, pos, end, what, name, t.key)
 		return
 	}
 }

@@ -57,6 +57,7 @@ const (
 	RulePushDown       Rule = "push-down"          // test a predicate as soon as its variables are bound; off: at the end of the MATCH
 	RuleSemiApply      Rule = "semi-apply"         // EXISTS as a semi or anti apply
 	RuleSemiJoin       Rule = "semi-join"          // EXISTS of a pattern as a hash join, where there are many rows
+	RuleShare          Rule = "share"              // rows that ask a subquery the same share one answer
 	RuleDegree         Rule = "degree"             // COUNT { } of one hop from the number of relationships
 	RuleOptionalExpand Rule = "optional-expand"    // one-hop OPTIONAL MATCH without an apply
 	RuleDistinctEnds   Rule = "distinct-endpoints" // BFS over end vertices where only they count (rules C7)
@@ -70,7 +71,7 @@ const (
 )
 
 // Rules lists all rules.
-var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleSemiJoin, RuleDegree, RuleOptionalExpand,
+var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleSemiJoin, RuleShare, RuleDegree, RuleOptionalExpand,
 	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }

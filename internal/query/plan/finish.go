@@ -103,6 +103,7 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 			top.add(sp.RowID, sp.From)
 			sp.Root = l.visit(sp.Root, top, sub)
 			sp.Args = l.close(sub, sp.RowID)
+			sp.Shared = l.p.shared(sp.Root)
 			s.Free = sp.Args
 		})
 		own.reads(*e)
@@ -268,6 +269,10 @@ func (l *liveness) visit(n Node, need slotSet, a *args) Node {
 		top.add(x.RowID, x.From)
 		x.Right = l.visit(x.Right, top, sub)
 		x.Args = l.close(sub, x.RowID)
+		switch x.Kind {
+		case Semi, Anti, LetSemi, LetCount, RollUp:
+			x.Shared = !x.PerRow && !x.Exhaustive && l.p.shared(x.Right)
+		}
 		left := slotSet{}
 		for s := range need.all() {
 			if !right.has(s) && s != x.Slot {
@@ -417,6 +422,23 @@ func (l *liveness) close2(a *args, rowID, extra Slot) []Slot {
 		}
 	}
 	return out
+}
+
+// shared reports whether rows that agree in what a right side reads may share its answer: it gives the same whenever it is asked.
+func (p *planner) shared(right Node) bool {
+	if !p.opt.on(RuleShare) {
+		return false
+	}
+	same := true
+	walk(right, func(n Node) {
+		switch n.(type) {
+		case *Create, *Merge, *Set, *Delete, *Foreach, *Lock, *TransactionApply, *ProcedureCall, *LoadCSV, *External, *SchemaCommand, *Show:
+			same = false
+			return
+		}
+		exprs(n, func(e *expr.Expr, _ bool) { same = same && stable(*e) })
+	})
+	return same
 }
 
 // produced collects the slots that a tree binds itself, those of its Arguments not included.

@@ -20,16 +20,18 @@ const (
 
 // Costs in ns.
 const (
-	costScanRow   = 30.0
-	costSeek      = 500.0
-	costSeekRow   = 80.0
-	costByID      = 300.0
-	costExpandRow = 150.0
-	costEdge      = 15.0
-	costInto      = 250.0
-	costJoinRow   = 60.0
-	costJoinOut   = 50.0 // a row that a hash join puts together
-	costCopyRow   = 10.0
+	costScanRow = 30.0
+	// what beginning with a scan must save where the part could begin with a seek: graphs grow, and who made an index expects to see it used
+	costScanBeside = 2000.0
+	costSeek       = 500.0
+	costSeekRow    = 80.0
+	costByID       = 300.0
+	costExpandRow  = 150.0
+	costEdge       = 15.0
+	costInto       = 250.0
+	costJoinRow    = 60.0
+	costJoinOut    = 50.0 // a row that a hash join puts together
+	costCopyRow    = 10.0
 )
 
 type gnode struct {

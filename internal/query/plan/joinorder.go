@@ -209,12 +209,15 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 		if s.done.has(g.comps[c]) {
 			continue
 		}
-		for i := range g.nodes {
-			bit := set{n: 1 << i}
-			if g.nodes[i].comp != c || s.done.has(bit) {
+		leaves, sought := g.leavesOf(s, c)
+		scan := func(n *state) *state { return n }
+		if sought && !touched && g.p.opt.on(RuleIndexSeek) {
+			scan = func(n *state) *state { n.cost += s.card * costScanBeside; return n }
+		}
+		for i, lf := range leaves {
+			if lf == nil {
 				continue
 			}
-			lf := g.bestLeaf(s, i)
 			// A component is begun in place by a seek, or when there is nothing yet to combine it with; a second start inside a
 			// component only by a seek that finds few. Rows that are handed down in batches are not looked for by a scan each.
 			if !touched && !lf.seek && fresh && outer && g.in.batch {
@@ -230,7 +233,11 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 			default:
 				continue
 			}
-			out = append(out, g.leafMove(s, i, lf))
+			n := g.leafMove(s, i, lf)
+			if !lf.seek {
+				n = scan(n)
+			}
+			out = append(out, n)
 		}
 		if !touched {
 			for i := range g.rels {
@@ -239,7 +246,7 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 				}
 				if g.inline(s, fresh, outer) {
 					if m := g.relScanMove(s, i); m != nil {
-						out = append(out, m)
+						out = append(out, scan(m))
 					}
 				}
 				out = append(out, g.relSeekMoves(s, i)...)
@@ -255,6 +262,18 @@ func (g *graph) moves(s *state, comps []int, outer bool) []*state {
 		}
 	}
 	return out
+}
+
+// leavesOf lists, by vertex, the best way to find each vertex of a component that is not solved, and tells whether one of them is a seek.
+func (g *graph) leavesOf(s *state, c int) (leaves []*leaf, sought bool) {
+	leaves = make([]*leaf, len(g.nodes))
+	for i := range g.nodes {
+		if g.nodes[i].comp == c && s.done.n&(1<<i) == 0 {
+			leaves[i] = g.bestLeaf(s, i)
+			sought = sought || leaves[i].seek
+		}
+	}
+	return leaves, sought
 }
 
 // inline reports whether a scan may simply be nested in what is there: nothing, or a single row.

@@ -27,7 +27,8 @@ type leaf struct {
 	idIn, elem bool
 	labels     []string // label scan: any of these
 	all        bool
-	union      []*leaf // what several find together, each once
+	but        []string // all: with none of these labels
+	union      []*leaf  // what several find together, each once
 }
 
 func (g *graph) leafMove(s *state, i int, lf *leaf) *state {

@@ -20,6 +20,8 @@ type Subplan struct {
 	Args  []Slot
 	RowID Slot
 	From  Slot
+	// Shared: rows of a batch that agree in Args, hints aside, have the same answer. The executor may look for it once.
+	Shared bool
 }
 
 // Query is a finished plan.
@@ -136,6 +138,7 @@ type AllNodesScan struct {
 	Child Node // the rows to combine with; nil for one row without columns
 	Node  Slot
 	Hint  Slot
+	But   []string // only those with none of these labels
 }
 
 // LabelScan yields the vertices with any of the labels, each once, for every input row.
@@ -563,6 +566,7 @@ type Apply struct {
 	PerRow     bool
 	Opens      int
 	Exhaustive bool // Semi, Anti, LetSemi: Right holds a write
+	Shared     bool // Semi, Anti, LetSemi, LetCount, RollUp: as Subplan.Shared
 }
 
 // TransactionApply runs Right for the rows of Left in batches, each in a transaction of its own beside the statement's, and yields rows once all of

@@ -117,6 +117,17 @@ func labels(ls []string, sep string) string {
 	return ":" + strings.Join(q, sep)
 }
 
+// noneOf prints a label expression: ":!(A|B)".
+func noneOf(ls []string) string {
+	switch len(ls) {
+	case 0:
+		return ""
+	case 1:
+		return ":!" + ident(ls[0])
+	}
+	return ":!(" + labels(ls, "|")[1:] + ")"
+}
+
 func (p *printer) pattern(from Slot, rel Slot, types []string, length string, dir store.Direction, to Slot) string {
 	in := p.name(rel) + labels(types, "|") + length
 	if in != "" || length != "" {
@@ -335,7 +346,7 @@ func (p *printer) describe(n Node) (string, string) {
 	case *Argument:
 		return "Argument", p.names(n.Args)
 	case *AllNodesScan:
-		return "AllNodesScan", "(" + p.name(n.Node) + ")"
+		return "AllNodesScan", "(" + p.name(n.Node) + noneOf(n.But) + ")"
 	case *LabelScan:
 		return "LabelScan", "(" + p.name(n.Node) + labels(n.Labels, "|") + ")"
 	case *RelTypeScan:

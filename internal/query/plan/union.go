@@ -9,7 +9,7 @@ import (
 )
 
 // A vertex may be found by several seeks together: n.a = 1 OR n.b = 2 by one for each side, (n:A|B {id: 1}) by one for each label. What more than one of
-// them finds comes once.
+// them finds comes once. Without a label (n {id: 1}) is found by one seek for each label that has an index, and a scan of the vertices that have none of those labels.
 
 // unions lists the ways to find vertex i by several seeks.
 func (g *graph) unions(s *state, i int) []*leaf {
@@ -34,6 +34,63 @@ func (g *graph) unions(s *state, i int) []*leaf {
 		}
 		if lf != nil {
 			out = append(out, lf)
+		}
+	}
+	if lf := g.anyLabelLeaf(s, i); lf != nil {
+		out = append(out, lf)
+	}
+	return out
+}
+
+// anyLabelLeaf finds a vertex of which no label is known through the indexes of all labels that serve; nil where a scan of the rest would leave little to
+// be saved.
+func (g *graph) anyLabelLeaf(s *state, i int) *leaf {
+	for _, pi := range g.nodes[i].preds {
+		if _, ok := g.preds[pi].e.(*expr.HasLabels); ok {
+			return nil
+		}
+	}
+	tests := g.tests(s, g.vertex(i))
+	if len(tests) == 0 {
+		return nil
+	}
+	var parts []*leaf
+	all := max(g.p.cat.NodeCount(schema.NoLabel), 1)
+	rest := &leaf{all: true, rows: all, in: -1}
+	for _, l := range g.p.indexedLabels() {
+		var best *leaf
+		for _, lf := range g.indexLeaves([]string{l}, tests) {
+			if best == nil || lf.cost < best.cost {
+				best = lf
+			}
+		}
+		if best == nil {
+			continue
+		}
+		if len(parts) == maxAnyLabel {
+			return nil
+		}
+		best.used = 0
+		parts, rest.but = append(parts, best), append(rest.but, l)
+		rest.rows -= g.p.labelCount(l)
+	}
+	if rest.rows > all/2 {
+		return nil
+	}
+	rest.rows = max(rest.rows, 1e-3)
+	rest.cost = 1000 + rest.rows*costScanRow
+	return together(append(parts, rest), 0)
+}
+
+// maxAnyLabel is the number of indexes that are asked where the pattern has no label.
+const maxAnyLabel = 64
+
+// indexedLabels lists the labels of vertices that have an index, in the order of the indexes.
+func (p *planner) indexedLabels() (out []string) {
+	ixs := p.indexes()
+	for i := range ixs {
+		if ixs[i].Entity == schema.Vertex && !contains(out, ixs[i].LabelName) {
+			out = append(out, ixs[i].LabelName)
 		}
 	}
 	return out

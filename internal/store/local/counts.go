@@ -325,6 +325,20 @@ func (c *Counts) loops(g *graphView, csn page.LSN, match func(countKey) int64) (
 	return n, true
 }
 
+// each calls f for what makes up every counter at a snapshot's CSN; not ok if too much was committed since.
+func (c *Counts) each(csn page.LSN, f func(countKey, int64)) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if csn < c.undo.floor {
+		return false
+	}
+	for k, v := range c.n {
+		f(k, v)
+	}
+	c.undo.since(csn, func(ch change) { f(ch.k, -ch.d) })
+	return true
+}
+
 // Bounds of what is kept to go back.
 const (
 	undoCommits = 1024
@@ -435,19 +449,25 @@ func (d *deltas) compress() {
 
 // before sums what commands below cid changed; not ok if that cannot be told apart from what others did.
 func (d *deltas) before(cid uint32, match func(countKey) int64) (n int64, ok bool) {
+	ok = d.each(cid, func(k countKey, v int64) { n += v * match(k) })
+	return n, ok
+}
+
+// each calls f for every change by commands below cid; not ok as with before.
+func (d *deltas) each(cid uint32, f func(countKey, int64)) bool {
 	for i := range d.list {
 		l := &d.list[i]
 		if l.lo >= cid {
 			continue
 		}
 		if l.hi >= cid {
-			return 0, false
+			return false
 		}
 		for k, v := range l.n {
-			n += v * match(k)
+			f(k, v)
 		}
 	}
-	return n, true
+	return true
 }
 
 // Phase makes counters move before anybody can see the commit (rules A2).

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hedgerowdb/hedgerow/internal/access/heap"
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
@@ -17,6 +18,7 @@ type nodeScan struct {
 	g      *graphView
 	v      store.View
 	label  schema.LabelID
+	but    []schema.LabelID // or all vertices with none of these
 	heaps  []*catalog.Label
 	at     int // which of them
 	scan   *heap.Scan
@@ -27,15 +29,29 @@ type nodeScan struct {
 }
 
 func (g *graphView) ScanNodes(ctx context.Context, v store.View, label schema.LabelID) (store.HitCursor, error) {
+	return g.scanNodes(ctx, v, label, nil)
+}
+
+// ScanOthers leaves out the heaps of which counters say that no such vertex lies there.
+func (g *graphView) ScanOthers(ctx context.Context, v store.View, labels []schema.LabelID) (store.HitCursor, error) {
+	return g.scanNodes(ctx, v, schema.NoLabel, labels)
+}
+
+func (g *graphView) scanNodes(ctx context.Context, v store.View, label schema.LabelID, but []schema.LabelID) (store.HitCursor, error) {
 	c := g.spare.scan
 	if g.spare.scan = nil; c == nil {
 		c = new(nodeScan)
 	}
-	*c = nodeScan{g: g, v: v, label: label, heaps: c.heaps[:0], b: c.b}
+	*c = nodeScan{g: g, v: v, label: label, but: but, heaps: c.heaps[:0], b: c.b}
 	c.heaps = g.appendHeapsOf(c.heaps, label)
 	for _, l := range c.heaps {
 		if err := g.s.tx.lockLabel(ctx, l, txn.AccessShare); err != nil {
 			return nil, err
+		}
+	}
+	if len(but) > 0 {
+		if some, ok := g.holdOthers(v, but); ok {
+			c.heaps = slices.DeleteFunc(c.heaps, func(l *catalog.Label) bool { return some[uint16(l.ID)] <= 0 })
 		}
 	}
 	g.s.counters.SeqScans += int64(len(c.heaps))
@@ -118,8 +134,26 @@ func (c *nodeScan) has(id schema.LabelSetID) (bool, error) {
 	if set == nil {
 		return false, dberr.New(dberr.DataCorrupted, "a node has the unknown label set %d", id)
 	}
-	c.lastID, c.lastOK = id, set.Has(c.label)
+	c.lastID, c.lastOK = id, c.but != nil && !set.HasAny(c.but) || c.but == nil && set.Has(c.label)
 	return c.lastOK, nil
+}
+
+// holdOthers counts, by heap, the vertices that v sees with none of the labels; not ok if counters do not tell (rules B9).
+func (g *graphView) holdOthers(v store.View, labels []schema.LabelID) (map[uint16]int64, bool) {
+	snap := snapOf(v)
+	if snap.Refreshed() {
+		return nil, false
+	}
+	n := map[uint16]int64{}
+	add := func(k countKey, d int64) {
+		if k.graph != g.g.ID || k.kind != countNodes {
+			return
+		}
+		if set := g.g.Set(schema.LabelSetID(k.b)); set == nil || !set.HasAny(labels) {
+			n[k.a] += d
+		}
+	}
+	return n, g.s.tx.deltas.each(v.CID, add) && g.s.tx.s.counts.each(page.LSN(snap.CSN()), add)
 }
 
 // Close ends the scan and keeps its memory for the next one.

@@ -132,12 +132,18 @@ type nodeScan struct {
 	h     *handle
 	v     store.View
 	label schema.LabelID
+	but   []schema.LabelID
 	pos   int
 }
 
 func (h *handle) ScanNodes(_ context.Context, v store.View, label schema.LabelID) (store.HitCursor, error) {
 	h.s.counters.SeqScans++
 	return &nodeScan{h: h, v: v, label: label}, nil
+}
+
+func (h *handle) ScanOthers(_ context.Context, v store.View, labels []schema.LabelID) (store.HitCursor, error) {
+	h.s.counters.SeqScans++
+	return &nodeScan{h: h, v: v, but: labels}, nil
 }
 
 func (c *nodeScan) Next(_ context.Context, max int, out *store.Hits) error {
@@ -150,7 +156,7 @@ func (c *nodeScan) Next(_ context.Context, max int, out *store.Hits) error {
 		r := rows[c.pos]
 		c.pos++
 		c.h.s.counters.RowsRead++
-		if x := visible(c.v, r); x != nil && g.has(x.labels, c.label) {
+		if x := visible(c.v, r); x != nil && g.has(x.labels, c.label) && !slices.ContainsFunc(c.but, func(l schema.LabelID) bool { return g.has(x.labels, l) }) {
 			out.Row, out.ID, out.Hint = append(out.Row, 0), append(out.ID, r.id), append(out.Hint, r.slot)
 		}
 	}
