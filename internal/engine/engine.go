@@ -49,6 +49,8 @@ type Options struct {
 
 	LockTimeout time.Duration // of lock waits; zero means none
 
+	IndexSortBytes int64 // what an index build keeps in memory before it moves to temporary files; zero means 64 MiB
+
 	// AnalyzeInterval is how often statistics that are old are looked for; zero means 10 s, less that nobody does.
 	AnalyzeInterval time.Duration
 
@@ -288,8 +290,32 @@ func (db *DB) open(ctx context.Context) error {
 		db.log.LogAttrs(ctx, slog.LevelInfo, "recovered", slog.String("dir", db.dir), slog.Int("records", res.Records),
 			slog.Int("files_removed", len(gone)), slog.Duration("took", res.Took))
 	}
-	db.store = local.New(local.Options{Catalog: db.cat, Txn: db.txns, Pool: db.pool, Log: db.wal, Counts: db.counts,
+	temp := vfs.Join(db.dir, "tmp")
+	if err := emptyTemp(db.fs, temp); err != nil {
+		return err
+	}
+	db.store = local.New(local.Options{FS: db.fs, TempDir: temp, SortBytes: db.o.IndexSortBytes, Catalog: db.cat, Txn: db.txns, Pool: db.pool, Log: db.wal, Counts: db.counts,
 		Adjacency: db.adj, Fate: db.fate, Logger: db.log})
+	return nil
+}
+
+// emptyTemp removes the temporary files that a crash has left.
+func emptyTemp(fs vfs.FS, dir string) error {
+	if err := fs.MkdirAll(dir); err != nil {
+		return dberr.Wrap(dberr.IOError, err, "cannot make %s", dir)
+	}
+	left, err := fs.List(dir)
+	if err != nil {
+		return dberr.Wrap(dberr.IOError, err, "cannot list %s", dir)
+	}
+	for _, f := range left {
+		if f.Dir || !strings.HasSuffix(f.Name, ".tmp") {
+			continue
+		}
+		if err := fs.Remove(vfs.Join(dir, f.Name)); err != nil {
+			return dberr.Wrap(dberr.IOError, err, "cannot remove the temporary file %s", f.Name)
+		}
+	}
 	return nil
 }
 

@@ -29,10 +29,11 @@ var layers = [][]string{
 	{"internal/access/heap", "internal/access/btree", "internal/access/adjacency", "internal/access"},
 	{"internal/catalog"},
 	{"internal/check"},
+	{"internal/query/spill"}, // sorts bytes, for index builds too
 	{"internal/store", "internal/store/memstore", "internal/store/local"},
 	{"internal/lang/cypher", "internal/lang/sql"},
 	{"internal/graph/path"},
-	{"internal/query/spill", "internal/query/expr", "internal/query/bind", "internal/query/plan", "internal/query/exec", "internal/query/plancache", "internal/query/sqlbind", "internal/query/qtest", "internal/query"},
+	{"internal/query/expr", "internal/query/bind", "internal/query/plan", "internal/query/exec", "internal/query/plancache", "internal/query/sqlbind", "internal/query/qtest", "internal/query"},
 	{"internal/engine"},
 	{"internal/session"},
 	{"internal/server/pgwire", "internal/server/bolt/packstream", "internal/server/bolt", "internal/server/web", "internal/server"},

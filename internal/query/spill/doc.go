@@ -1,4 +1,4 @@
-// Package spill moves what operators and aggregates cannot keep in memory to temporary files.
+// Package spill moves what operators, aggregates and index builds cannot keep in memory to temporary files.
 //
 // There is one algorithm behind all of it: an external sort of records by bytes ([Sorter]). Operators that work by hash sort by the
 // hash, so that equal keys meet wherever they were; a second sort by ordinal brings results back into the order in which a run in

@@ -11,9 +11,11 @@ import (
 	"github.com/hedgerowdb/hedgerow/internal/catalog"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/invariant"
+	"github.com/hedgerowdb/hedgerow/internal/query/spill"
 	"github.com/hedgerowdb/hedgerow/internal/schema"
 	"github.com/hedgerowdb/hedgerow/internal/store"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
+	"github.com/hedgerowdb/hedgerow/internal/vfs"
 	"github.com/hedgerowdb/hedgerow/internal/wal"
 )
 
@@ -28,6 +30,10 @@ type Options struct {
 	Adjacency *adjacency.Cache
 	Fate      *invariant.Fate
 	Logger    *slog.Logger
+	// FS and TempDir are where index builds keep what is beyond SortBytes; without an FS everything stays in memory. Zero SortBytes means 64 MiB.
+	FS        vfs.FS
+	TempDir   string
+	SortBytes int64
 	Async     bool // commits do not wait for the log unless a transaction says so
 }
 
@@ -41,6 +47,9 @@ type Store struct {
 	adj    *adjacency.Cache
 	fate   *invariant.Fate
 	slog   *slog.Logger
+
+	temp      spill.Temp // nil: none
+	sortBytes int64      // of an index build
 
 	open     atomic.Int64 // transactions that have not ended
 	shut     atomic.Bool
@@ -88,7 +97,14 @@ func New(o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{cat: o.Catalog, m: o.Txn, pool: o.Pool, log: o.Log, counts: o.Counts, adj: o.Adjacency, fate: o.Fate, slog: o.Logger}
+	s := &Store{cat: o.Catalog, m: o.Txn, pool: o.Pool, log: o.Log, counts: o.Counts, adj: o.Adjacency, fate: o.Fate, slog: o.Logger, sortBytes: o.SortBytes}
+	if s.sortBytes <= 0 {
+		s.sortBytes = defaultSortBytes
+	}
+	if o.FS != nil {
+		s.temp = &tempFiles{fs: o.FS, dir: o.TempDir}
+	}
+	return s
 }
 
 // Caps says that command ids and savepoints are there.
