@@ -59,6 +59,8 @@ const (
 	RuleSemiJoin       Rule = "semi-join"          // EXISTS of a pattern as a hash join, where there are many rows
 	RuleShare          Rule = "share"              // rows that ask a subquery the same share one answer
 	RuleDegree         Rule = "degree"             // COUNT { } of one hop from the number of relationships
+	RuleHopCount       Rule = "hop-count"          // counts add up degrees instead of finding the rows of the last hop
+	RuleLeastLength    Rule = "least-length"       // min(length(p)) of paths by a search for the shortest
 	RuleOptionalExpand Rule = "optional-expand"    // one-hop OPTIONAL MATCH without an apply
 	RuleDistinctEnds   Rule = "distinct-endpoints" // BFS over end vertices where only they count (rules C7)
 	RuleTopN           Rule = "top-n"              // ORDER BY with LIMIT keeps N rows
@@ -71,7 +73,7 @@ const (
 )
 
 // Rules lists all rules.
-var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleSemiJoin, RuleShare, RuleDegree, RuleOptionalExpand,
+var Rules = []Rule{RuleMergeMatch, RuleIndexSeek, RuleIndexOrder, RuleSeekUnion, RuleByID, RuleJoinOrder, RuleHashJoin, RuleNodeJoin, RuleSideways, RulePushDown, RuleSemiApply, RuleSemiJoin, RuleShare, RuleDegree, RuleHopCount, RuleLeastLength, RuleOptionalExpand,
 	RuleDistinctEnds, RuleTopN, RuleLateProject, RuleLateProps, RuleCountStore, RuleFuseSet, RuleFuseCreate, RuleTypeUnique}
 
 func (o *Options) on(r Rule) bool { return !o.Reference && !o.Off[r] }

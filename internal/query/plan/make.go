@@ -82,6 +82,7 @@ func Make(st *bind.Statement, cat Catalog, opt Options) (q *Query, err error) {
 	}
 	p.q.Root, p.q.Columns = res, names
 	p.q.LastSeg, p.q.LastRead = p.cid.Seg, p.cid.Read
+	p.hopCounts()
 	if p.opt.on(RuleLateProps) {
 		p.lateProps()
 	}
@@ -406,7 +407,7 @@ func (p *planner) partOf(s *stream, part *bind.Part) *stream {
 				i++
 				continue
 			}
-			s = p.match(s, group, dupFree(cs[i+1:]))
+			s = p.match(s, p.leastLengths(group, cs[i+1:]), dupFree(cs[i+1:]))
 		case *bind.Unwind:
 			p.reads(s, c)
 			n := &Unwind{Base: p.base(s.est * 10), Child: s.root, List: p.expr(c.List), Var: c.Var.Slot}
