@@ -22,8 +22,11 @@ type arena struct {
 	ctx context.Context
 }
 
-func newArena(t *testing.T) *arena {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+func newArena(t *testing.T) *arena { return newArenaFor(t, 2*time.Minute) }
+
+// newArenaFor makes an arena whose statements end after some time, however they hang.
+func newArenaFor(t *testing.T, limit time.Duration) *arena {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	db, err := hedgerow.Open(t.TempDir(), &hedgerow.Options{CacheBytes: 16 << 20})
 	if err != nil {
 		t.Fatal(err)

@@ -129,10 +129,10 @@ type Session struct {
 	record    *record // of tx
 	txTime    time.Time
 	clock     time.Time // when the statement that begins now was started; zero otherwise
-	used      bool // a statement was run in the open transaction
-	ran       int  // statements begun since the last end of a transaction, this one included
-	committed bool // the next transaction is read committed, whatever the default
-	block     bool // BEGIN was given
+	used      bool      // a statement was run in the open transaction
+	ran       int       // statements begun since the last end of a transaction, this one included
+	committed bool      // the next transaction is read committed, whatever the default
+	block     bool      // BEGIN was given
 	failed    bool
 	multi     bool // inside a simple Query of several statements: DECLARE may rely on the transaction
 	isolation store.Isolation

@@ -144,7 +144,6 @@ type partition struct {
 // keptHeads is how many heads of relations a partition keeps.
 const keptHeads = 4
 
-
 type lockHead struct {
 	res     Resource
 	holders *lockRec

@@ -36,9 +36,10 @@ type Search struct {
 	all      bool
 	ban      uint64 // relationship that the trail may not use
 
-	side [2]side
-	meet []uint64
-	many bool // side 1 holds the vertices looked for, and does not grow
+	side  [2]side
+	meet  []uint64
+	many  bool // side 1 holds the vertices looked for, and does not grow
+	ahead bool // only side 0 grows
 
 	// Enumeration: the relationships chosen from meet[at] back to from, then on to to, as positions in the sides' parent lists.
 	at     int
@@ -107,7 +108,7 @@ var errFound = errors.New("path: found")
 // Find looks for the shortest trails of min (0 or 1) to max relationships. It reports whether there is one; [Search.Next] then yields it, or
 // all of the same length.
 func (s *Search) Find(x Expander, from, to uint64, min, max int, all bool) (bool, error) {
-	s.x, s.all, s.ban, s.closed, s.lead, s.many = x, all, 0, false, 0, false
+	s.x, s.all, s.ban, s.closed, s.lead, s.many, s.ahead = x, all, 0, false, 0, false, false
 	if from != to {
 		return s.find(from, to, max)
 	}
@@ -117,6 +118,12 @@ func (s *Search) Find(x Expander, from, to uint64, min, max int, all bool) (bool
 		return true, nil
 	}
 	return s.findClosed(from, max)
+}
+
+// FindClosed looks for the shortest closed trails through a vertex, of 1 to max relationships, as Find does, but never asks the expander to go back.
+func (s *Search) FindClosed(x Expander, v uint64, max int, all bool) (bool, error) {
+	s.x, s.all, s.ban, s.closed, s.lead, s.many, s.ahead = x, all, 0, false, 0, false, true
+	return s.findClosed(v, max)
 }
 
 func (s *Search) find(from, to uint64, max int) (bool, error) {
@@ -130,7 +137,7 @@ func (s *Search) find(from, to uint64, max int) (bool, error) {
 			return false, nil
 		}
 		k := 0
-		if b.hi-b.lo < f.hi-f.lo {
+		if b.hi-b.lo < f.hi-f.lo && !s.ahead {
 			k = 1
 		}
 		if s.side[k].lo == s.side[k].hi {
@@ -150,7 +157,7 @@ func (s *Search) find(from, to uint64, max int) (bool, error) {
 // FindMany looks for the shortest trails of at most max relationships from one vertex to each of many others. [Search.To] then turns to those to one
 // of them.
 func (s *Search) FindMany(x Expander, from uint64, to []uint64, max int, all bool) error {
-	s.x, s.all, s.ban, s.closed, s.lead, s.many = x, all, 0, false, 0, true
+	s.x, s.all, s.ban, s.closed, s.lead, s.many, s.ahead = x, all, 0, false, 0, true, false
 	s.from, s.at, s.length, s.fwd = from, -1, 0, 0
 	s.meet = s.meet[:0]
 	f, t := &s.side[0], &s.side[1]

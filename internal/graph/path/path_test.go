@@ -106,9 +106,17 @@ func TestShortestAgainstBruteForce(t *testing.T) {
 		from, to := 1+r.Uint64N(n), 1+r.Uint64N(n)
 		min, max := r.IntN(2), 1+r.IntN(5)
 		want := m.brute(from, to, min, max)
-		for _, all := range []bool{true, false} {
+		for k := range 3 {
 			var got []string
-			ok, err := s.Find(m, from, to, min, max, all)
+			all := k > 0
+			find := func() (bool, error) { return s.Find(m, from, to, min, max, all) }
+			if k == 2 { // a closed one, without a step back
+				if from != to || min == 0 {
+					continue
+				}
+				find = func() (bool, error) { return s.FindClosed(ahead{m}, from, max, all) }
+			}
+			ok, err := find()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,6 +140,16 @@ func TestShortestAgainstBruteForce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ahead fails where it is asked to go back.
+type ahead struct{ *memory }
+
+func (m ahead) Expand(src []uint64, back bool, yield func(*store.Runs) error) error {
+	if back {
+		panic("asked to go back")
+	}
+	return m.memory.Expand(src, back, yield)
 }
 
 func min1(n int) int {

@@ -19,6 +19,7 @@ type pathSearch struct {
 	count   *expr.Program
 	limit   int64
 	search  path.Product
+	closed  closedTrails
 	uniq    unique
 	batch   *expr.Batch
 	first   bool
@@ -153,11 +154,12 @@ func (x *run) pathSearch(n *plan.PathSearch) (operator, error) {
 	o.search.Account = func(n int64) error { o.held = n; return o.charge() }
 	o.search.Check = x.check
 	o.search.Wanted, o.search.Done = o.wanted, o.done
+	o.closed.init(o)
 	return o, nil
 }
 
 func (o *pathSearch) charge() error {
-	return o.charged.set(&o.acct, o.held+o.found.bytes()+o.rounds.bytes()+int64(16*cap(o.pairs)+64*len(o.ends)))
+	return o.charged.set(&o.acct, o.held+o.closed.held+o.found.bytes()+o.rounds.bytes()+int64(16*cap(o.pairs)+64*len(o.ends)))
 }
 
 func (o *pathSearch) open() error {
@@ -220,6 +222,7 @@ func (o *pathSearch) begin() (bool, error) {
 				return false, noPaths()
 			}
 		}
+		o.closed.plan()
 	}
 	if o.src, err = ids(b.Cols[o.n.From], value.Node, &o.scratch[0]); err != nil {
 		return false, err
@@ -267,6 +270,7 @@ func (o *pathSearch) nextGroup() error {
 		}
 	}
 	o.live, o.tries = true, 1
+	o.closed.begin()
 	return o.search.Begin(o, o.shape, o.src[o.at])
 }
 
@@ -274,6 +278,9 @@ func (o *pathSearch) nextGroup() error {
 func (o *pathSearch) reachable(i int) bool { return o.src[i] != 0 && (!o.n.Into || o.dst[i] != 0) }
 
 func (o *pathSearch) wanted(end uint64, length int) bool {
+	if o.closed.left && end == o.closed.start() {
+		return false
+	}
 	e := o.ends[end]
 	if e == nil {
 		return !o.n.Into
@@ -322,7 +329,7 @@ func (o *pathSearch) fill() error {
 	}
 	o.found.reset()
 	for len(o.found.ends) < limit {
-		ok, err := o.search.Next()
+		ok, err := o.advance()
 		if err != nil {
 			return err
 		}
@@ -330,9 +337,9 @@ func (o *pathSearch) fill() error {
 			o.live = false
 			break
 		}
-		end := o.search.End()
+		end, length := o.endOfTrail()
 		if o.whole == nil {
-			e, ok := o.keepPath(end, o.search.Length())
+			e, ok := o.keepPath(end, length)
 			if !ok {
 				continue
 			}
@@ -340,7 +347,7 @@ func (o *pathSearch) fill() error {
 				o.pairs = append(o.pairs, pairOf{r, len(o.found.ends)})
 			}
 		}
-		nodes, rels, rounds := o.search.Trail()
+		nodes, rels, rounds := o.trail()
 		o.found.add(end, nodes, rels, rounds, o.n.Reversed, len(o.segs))
 	}
 	if o.whole != nil && len(o.found.ends) > 0 {

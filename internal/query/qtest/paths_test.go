@@ -288,3 +288,33 @@ func TestFewerPathsThanWanted(t *testing.T) {
 		}
 	}
 }
+
+// A vertex that hangs on one relationship has no trail back to itself, however many walks there are: the search does not list what lies behind
+// it to find that out.
+func TestPathsBackToTheirStart(t *testing.T) {
+	for _, batch := range []int{1, 3, 1024} {
+		d := New(nil)
+		d.Exec = exec.Options{BatchSize: batch, Poison: true}
+		d.Must(t, "UNWIND range(1, 16) AS n CREATE (:N {n: n})", nil)
+		d.Must(t, "MATCH (a:N), (b:N) WHERE a.n < b.n CREATE (a)-[:R]->(b)", nil)
+		d.Must(t, "MATCH (a:N {n: 1}) CREATE (a)-[:R]->(:X {n: 0})", nil)
+		for _, c := range []struct{ q, want string }{
+			{"MATCH (x:X) MATCH p = shortestPath((x)-[*]-(y)) RETURN length(p) AS l, count(*) AS c ORDER BY l", "1 | 1\n2 | 15\n"},
+			{"MATCH p = ANY SHORTEST (x:X)--+(y) RETURN length(p) AS l, count(*) AS c ORDER BY l", "1 | 1\n2 | 15\n"},
+			{"MATCH p = ANY SHORTEST (x:X)--*(y) RETURN length(p) AS l, count(*) AS c ORDER BY l", "0 | 1\n1 | 1\n2 | 15\n"},
+			{"MATCH p = ANY SHORTEST (x:X)--+(x) RETURN length(p)", ""},
+			{"MATCH p = ALL SHORTEST (x:X)--{,40}(y:X) RETURN length(p)", "0\n"},
+			{"MATCH p = ANY SHORTEST (x:N {n: 3})-[r]-+(y) RETURN length(p) AS l, count(*) AS c, sum(size(r)) AS s ORDER BY l", "1 | 15 | 15\n2 | 1 | 2\n3 | 1 | 3\n"},
+			{"MATCH p = ALL SHORTEST (x:N {n: 3})--+(y:N {n: 3}) RETURN length(p) AS l, count(*) AS c, count(DISTINCT nodes(p)[1]) AS f", "3 | 210 | 15\n"},
+			{"MATCH p = SHORTEST 1 GROUP (x:N {n: 3})--+(x) RETURN length(p) AS l, count(*) AS c", "3 | 210\n"},
+			{"UNWIND [3, 4, 3] AS n MATCH p = ANY SHORTEST (x:N {n: n})--+(y:N {n: 3}) RETURN n, length(p) AS l ORDER BY n, l", "3 | 3\n3 | 3\n4 | 1\n"},
+		} {
+			res, err := d.Run(c.q, nil)
+			if err != nil {
+				t.Errorf("%s\n%s", c.q, Explain(err))
+			} else if got := res.Text(); got != c.want {
+				t.Errorf("batch %d: %s\ngot  %q\nwant %q", batch, c.q, got, c.want)
+			}
+		}
+	}
+}
