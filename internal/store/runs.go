@@ -32,6 +32,67 @@ const (
 	highHalf = ^uint64(lowHalf)
 )
 
+// AppendRels appends the relationships.
+func (r *Run) AppendRels(dst []uint64) []uint64 { return appendWhole(dst, r.RelHigh, r.Rel) }
+
+// AppendOthers appends the vertices at the far ends.
+func (r *Run) AppendOthers(dst []uint64) []uint64 { return appendWhole(dst, r.OtherHigh, r.Other) }
+
+// AppendHints appends the hints of the relationships, 0 where nothing is known.
+func (r *Run) AppendHints(dst []Hint) []Hint {
+	if r.Hint != nil {
+		return append(dst, r.Hint...)
+	}
+	n := len(dst)
+	dst = slices.Grow(dst, len(r.Rel))[:n+len(r.Rel)]
+	clear(dst[n:])
+	return dst
+}
+
+func appendWhole(dst []uint64, high uint64, low []uint32) []uint64 {
+	n := len(dst)
+	dst = slices.Grow(dst, len(low))[:n+len(low)]
+	to := dst[n:]
+	for i, id := range low {
+		to[i] = high | uint64(id)
+	}
+	return dst
+}
+
+// Clashes appends to dst the lower halves of those of the relationships that the run may hold: they have the same upper half.
+func (r *Run) Clashes(rels []uint64, dst []uint32) []uint32 {
+	for _, id := range rels {
+		if id&highHalf == r.RelHigh {
+			dst = append(dst, uint32(id))
+		}
+	}
+	return dst
+}
+
+// Part returns relationships from *at on, as many as lie side by side without any whose lower half is in but, and moves *at behind them. Not ok: there are
+// none left.
+func (r *Run) Part(at *int, but []uint32) (part Run, ok bool) {
+	n, from := len(r.Rel), *at
+	for from < n && slices.Contains(but, r.Rel[from]) {
+		from++
+	}
+	if from == n {
+		return Run{}, false
+	}
+	to := n
+	if len(but) > 0 {
+		for to = from + 1; to < n && !slices.Contains(but, r.Rel[to]); {
+			to++
+		}
+	}
+	*at, part = to, *r
+	part.Rel, part.Other = r.Rel[from:to], r.Other[from:to]
+	if r.Hint != nil {
+		part.Hint = r.Hint[from:to]
+	}
+	return part, true
+}
+
 // RunCursor lends the relationships of a batch of vertices, in the order of the vertices. All of one vertex come from one state of the data.
 type RunCursor interface {
 	// Next replaces the runs of out by further ones, of at most max relationships together, none of them empty; no run means the end.
@@ -54,6 +115,17 @@ type Runs struct {
 func (r *Runs) Reset() {
 	clear(r.Run)
 	r.Run, r.rel, r.other, r.hint, r.from = r.Run[:0], r.rel[:0], r.other[:0], r.hint[:0], r.from[:0]
+}
+
+// Edges appends the relationships of all runs to e, one by one.
+func (r *Runs) Edges(e *Edges) {
+	for k := range r.Run {
+		run := &r.Run[k]
+		e.Rel, e.Other, e.Hint = run.AppendRels(e.Rel), run.AppendOthers(e.Other), run.AppendHints(e.Hint)
+		for range run.Rel {
+			e.Row, e.In = append(e.Row, run.Row), append(e.In, run.In)
+		}
+	}
 }
 
 // Lend adds a run that lies elsewhere.

@@ -55,3 +55,31 @@ func TestRunsPutTogether(t *testing.T) {
 		}
 	}
 }
+
+// The parts of a run are its relationships without those left out, in order, with what is known of their places.
+func TestRunParts(t *testing.T) {
+	run := store.Run{Row: 3, RelHigh: 7 << 32, OtherHigh: 9 << 32, Rel: []uint32{1, 2, 3, 4, 5}, Other: []uint32{11, 12, 13, 14, 15}, Hint: []store.Hint{21, 22, 23, 24, 25}}
+	for _, c := range []struct{ leave, want []uint64 }{
+		{nil, []uint64{1, 2, 3, 4, 5}},
+		{[]uint64{7<<32 | 1, 7<<32 | 3}, []uint64{2, 4, 5}},
+		{[]uint64{7<<32 | 4, 7<<32 | 5, 8<<32 | 2}, []uint64{1, 2, 3}}, // the last is of another upper half
+		{[]uint64{7<<32 | 1, 7<<32 | 2, 7<<32 | 3, 7<<32 | 4, 7<<32 | 5}, nil},
+	} {
+		var rels, others, want, far []uint64
+		var hints, places []store.Hint
+		but, at := run.Clashes(c.leave, nil), 0
+		for part, ok := run.Part(&at, but); ok; part, ok = run.Part(&at, but) {
+			rels, others, hints = part.AppendRels(rels), part.AppendOthers(others), part.AppendHints(hints)
+		}
+		for _, id := range c.want {
+			want, far, places = append(want, 7<<32|id), append(far, 9<<32|(10+id)), append(places, store.Hint(20+id))
+		}
+		if !slices.Equal(rels, want) || !slices.Equal(others, far) || !slices.Equal(hints, places) {
+			t.Errorf("without %x: %x to %x at %d", c.leave, rels, others, hints)
+		}
+	}
+	run.Hint = nil
+	if got := run.AppendHints([]store.Hint{1}); !slices.Equal(got, []store.Hint{1, 0, 0, 0, 0, 0}) {
+		t.Errorf("hints that are not known are %d", got)
+	}
+}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
 	"github.com/hedgerowdb/hedgerow/internal/query/expr"
 	"github.com/hedgerowdb/hedgerow/internal/query/plan"
@@ -22,8 +24,18 @@ func (u *unique) reset() { u.row, u.batch = -1, nil }
 
 // clash reports whether the row uses the relationship already.
 func (u *unique) clash(b *expr.Batch, row int, rel uint64) bool {
+	for _, id := range u.used(b, row) {
+		if id == rel {
+			return true
+		}
+	}
+	return false
+}
+
+// used returns the relationships of the group that the row has.
+func (u *unique) used(b *expr.Batch, row int) []uint64 {
 	if len(u.slots) == 0 {
-		return false
+		return nil
 	}
 	if u.batch != b || u.row != row {
 		u.batch, u.row, u.ids = b, row, u.ids[:0]
@@ -44,12 +56,7 @@ func (u *unique) clash(b *expr.Batch, row int, rel uint64) bool {
 			}
 		}
 	}
-	for _, id := range u.ids {
-		if id == rel {
-			return true
-		}
-	}
-	return false
+	return u.ids
 }
 
 // semiChunk is how many vertices an Expand below a Semi apply asks for at a time, so that a vertex with many relationships is
@@ -68,8 +75,11 @@ type expand struct {
 	first   bool
 	ids     []schema.LabelID
 	some    bool
-	cur     store.EdgeCursor
+	cur     store.EdgeCursor // Into
+	lent    store.RunCursor  // else
+	runs    store.Runs
 	edges   store.Edges
+	banned  []uint32 // scratch: lower halves of the relationships that the row has
 	src     []uint64
 	dst     []uint64
 	scratch [2][]uint64
@@ -91,6 +101,25 @@ type found struct {
 	rel, other, hint []uint64
 }
 
+// addRun adds the relationships of a run that are not banned.
+func (f *found) addRun(r *store.Run, banned []uint32) {
+	at := 0
+	for part, ok := r.Part(&at, banned); ok; part, ok = r.Part(&at, banned) {
+		f.rel, f.other, f.hint = part.AppendRels(f.rel), part.AppendOthers(f.other), part.AppendHints(f.hint)
+		f.row = repeat(f.row, r.Row, part.Len())
+	}
+}
+
+// repeat appends n times the same.
+func repeat(dst []uint16, x uint16, n int) []uint16 {
+	at := len(dst)
+	dst = slices.Grow(dst, n)[:at+n]
+	for i := range dst[at:] {
+		dst[at+i] = x
+	}
+	return dst
+}
+
 func (f *found) reset() {
 	f.row, f.rel, f.other, f.hint = f.row[:0], f.rel[:0], f.other[:0], f.hint[:0]
 }
@@ -110,6 +139,10 @@ func (o *expand) stop() {
 	if o.cur != nil {
 		o.cur.Close()
 		o.cur = nil
+	}
+	if o.lent != nil {
+		o.lent.Close()
+		o.lent = nil
 	}
 }
 
@@ -195,7 +228,7 @@ func (o *expand) cursor() error {
 	if o.n.Into {
 		o.cur, err = o.x.g.ExpandInto(o.x.ctx, o.env.View, src, dst, o.n.Dir, o.ids)
 	} else {
-		o.cur, err = o.x.g.Expand(o.x.ctx, o.env.View, src, o.n.Dir, o.ids)
+		o.lent, err = o.x.g.Neighbours(o.x.ctx, o.env.View, src, o.n.Dir, o.ids)
 	}
 	return err
 }
@@ -217,35 +250,27 @@ func (o *expand) decided() bool {
 // pull fills e with the next relationships that fit; false at the end of the batch.
 func (o *expand) pull() (bool, error) {
 	for {
-		if o.cur != nil && o.decided() {
+		if (o.cur != nil || o.lent != nil) && o.decided() {
 			o.stop()
 		}
-		if o.cur == nil {
+		if o.cur == nil && o.lent == nil {
 			if err := o.cursor(); err != nil {
 				return false, err
 			}
-			if o.cur == nil {
+			if o.cur == nil && o.lent == nil {
 				return false, nil
 			}
 		}
-		if err := o.cur.Next(o.x.ctx, o.take(), &o.edges); err != nil {
+		last, err := o.piece()
+		if err != nil {
 			return false, err
 		}
-		if len(o.edges.Rel) == 0 {
+		if last < 0 {
 			o.stop()
 			continue
 		}
-		if o.pred != nil {
-			if err := o.test(); err != nil {
-				return false, err
-			}
-		} else {
-			for i, row := range o.edges.Row {
-				o.accept(i, row)
-			}
-		}
 		if o.n.Optional {
-			o.misses(int(o.edges.Row[len(o.edges.Row)-1]))
+			o.misses(last)
 		}
 		if len(o.e.row) > 0 {
 			return true, nil
@@ -254,6 +279,52 @@ func (o *expand) pull() (bool, error) {
 			return false, err
 		}
 	}
+}
+
+// piece takes the next relationships of the cursor and accepts those that fit. It returns the last row that had any, -1 at the end.
+func (o *expand) piece() (last int, err error) {
+	o.edges.Reset()
+	if o.lent != nil {
+		if err := o.lent.Next(o.x.ctx, o.take(), &o.runs); err != nil {
+			return 0, err
+		}
+		if o.pred == nil {
+			return o.acceptRuns(), nil
+		}
+		o.runs.Edges(&o.edges)
+	} else if err := o.cur.Next(o.x.ctx, o.take(), &o.edges); err != nil {
+		return 0, err
+	}
+	if len(o.edges.Rel) == 0 {
+		return -1, nil
+	}
+	if o.pred != nil {
+		if err := o.test(); err != nil {
+			return 0, err
+		}
+	} else {
+		for i, row := range o.edges.Row {
+			o.accept(i, row)
+		}
+	}
+	return int(o.edges.Row[len(o.edges.Row)-1]), nil
+}
+
+// acceptRuns accepts what is lent, whole runs at a time.
+func (o *expand) acceptRuns() (last int) {
+	last = -1
+	for k := range o.runs.Run {
+		r := &o.runs.Run[k]
+		last = int(r.Row)
+		if o.n.Optional {
+			o.misses(last)
+		}
+		n := len(o.e.row)
+		o.banned = r.Clashes(o.uniq.used(o.batch, last), o.banned[:0])
+		o.e.addRun(r, o.banned)
+		o.hit = o.hit || len(o.e.row) > n
+	}
+	return last
 }
 
 func (o *expand) accept(i int, row uint16) {

@@ -221,7 +221,7 @@ func (o *shortest) Expand(src []uint64, back bool, yield func(*store.Runs) error
 	} else {
 		o.cur[k].Seek(src)
 	}
-	plain := o.step.relPred == nil && o.step.nodePred == nil && len(o.step.uniq.slots) == 0
+	plain := o.step.plain() && len(o.step.uniq.slots) == 0
 	for {
 		if err := o.x.check(); err != nil {
 			return err
@@ -259,12 +259,7 @@ func (o *shortest) stop() {
 func (o *shortest) test(back bool) (*store.Runs, error) {
 	e := &o.edges
 	e.Reset()
-	for k := range o.runs.Run {
-		r := &o.runs.Run[k]
-		for i := range r.Rel {
-			e.Row, e.Rel, e.Other = append(e.Row, r.Row), append(e.Rel, r.RelID(i)), append(e.Other, r.OtherID(i))
-		}
-	}
+	o.runs.Edges(e)
 	o.rows, o.cand = grow(o.rows, len(e.Rel)), o.cand[:0]
 	var home []uint16 // steps back onto the start vertex: only the relationship is tested
 	for i := range e.Rel {

@@ -461,7 +461,9 @@ func (g *graphView) Neighbours(ctx context.Context, v store.View, src []uint64, 
 	if err != nil {
 		return nil, err
 	}
-	return &runCursor{x}, nil
+	c := g.spare.runs.take()
+	c.x = x
+	return c, nil
 }
 
 // Next is store.RunCursor's.

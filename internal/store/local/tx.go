@@ -189,6 +189,7 @@ type stmt struct {
 	graph   graphView
 	seeks   [2]hitCursor
 	expands [2]edgeCursor
+	lends   [2]runCursor
 }
 
 func (s *stmt) View(cid uint32) store.View { return store.View{Snap: s.snap, CID: cid} }
@@ -257,7 +258,7 @@ func (s *stmt) Graph(ctx context.Context, name string) (store.Graph, error) {
 	}
 	*v = graphView{g: g, s: s}
 	if v.take(); v == &s.graph {
-		v.spare.hits.free, v.spare.edges.free = s.seeks[:], s.expands[:]
+		v.spare.hits.free, v.spare.edges.free, v.spare.runs.free = s.seeks[:], s.expands[:], s.lends[:]
 	}
 	s.graphs = append(s.graphs, v)
 	return v, nil
@@ -319,6 +320,7 @@ type spares struct {
 	src    []uint64
 	hits   slab[hitCursor]
 	edges  slab[edgeCursor]
+	runs   slab[runCursor]
 }
 
 // stack keeps a few closed cursors: a plan may have several open at once.
