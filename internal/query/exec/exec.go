@@ -246,7 +246,6 @@ type run struct {
 	lasting  bool     // the state may serve again
 	busy     bool     // a call has not returned: after a panic nothing is as it should be
 	detached bool     // all operators but the root are closed
-	wide     int      // rows of the largest batch
 
 	// Build-time scopes.
 	args  []*argState

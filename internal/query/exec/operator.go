@@ -85,7 +85,6 @@ func (c *core) take() int {
 	case c.size < c.x.opt.BatchSize:
 		c.size = min(4*c.size, c.x.opt.BatchSize)
 	}
-	c.x.wide = max(c.x.wide, c.size)
 	return c.size
 }
 

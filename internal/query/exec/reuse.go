@@ -7,10 +7,9 @@ import (
 // Limits of what an execution leaves for the next one of its plan (E7). One that has gone through more is no small statement: making
 // operators anew is nothing beside what it does.
 const (
-	keptRows   = 4 * firstSize // of a batch
-	keptBytes  = 128 << 10     // accounted at one time
-	keptArena  = 64 << 10      // of bytes in columns
-	keptParams = 4 << 10       // bytes of the parameters
+	keptBytes  = 512 << 10 // accounted at one time, the rows of batches included
+	keptArena  = 64 << 10  // of bytes in columns
+	keptParams = 4 << 10   // bytes of the parameters
 )
 
 // reusable reports whether open makes an operator as good as new: whatever an earlier execution has left in it, it gives the rows of one
@@ -42,7 +41,7 @@ func (p *Prepared) take(o *Options) *run {
 // leave keeps the state of an execution that has ended well for the next one, without anything of the statement that it served. It reports
 // whether it did: the state is nobody's then.
 func (x *run) leave() bool {
-	if !x.lasting || x.busy || x.wide > keptRows || x.mem.peak > keptBytes || x.mem.used != 0 || x.first != nil {
+	if !x.lasting || x.busy || x.mem.peak > keptBytes || x.mem.used != 0 || x.first != nil {
 		return false
 	}
 	n := 0
@@ -65,7 +64,7 @@ func (x *run) leave() bool {
 	}
 	clear(x.segs)
 	clear(x.keys)
-	x.ctx, x.stmt, x.g, x.params, x.cancel, x.wide, x.detached = nil, nil, nil, nil, nil, 0, false
+	x.ctx, x.stmt, x.g, x.params, x.cancel, x.detached = nil, nil, nil, nil, nil, false
 	x.opt = Options{Poison: x.opt.Poison}
 	*x.mem = tracker{}
 	x.p.idle.Put(x)

@@ -30,6 +30,8 @@ var small = []string{
 	"MATCH (n:N) RETURN DISTINCT n.id % 3 AS k ORDER BY k",
 	"UNWIND [1, $p, 3] AS x WITH x WHERE x > 1 RETURN x, toString(x) AS s",
 	"UNWIND range(1, $p) AS x RETURN sum(x) AS s",
+	"UNWIND range(1, 500 * $p) AS x WITH x WHERE x % 2 = 0 RETURN sum(x) AS s", // batches as large as they become
+	"MATCH (n:N {id: $p})-[:R]-()-[:R]-()-[:R]-()-[:R]-()-[:R]-() RETURN count(*) AS c",
 	"MATCH path = (n:N {id: $p})-[:R]->(m) RETURN path ORDER BY m.id",
 	"MATCH (n:N {id: $p}) WHERE n:N OR n:M RETURN labels(n) AS l",
 	"MATCH (n:N {id: $p}) WHERE EXISTS { (n)-[:R]->(:N) } RETURN n.id AS id",
@@ -202,7 +204,7 @@ func TestReuseKeepsNothing(t *testing.T) {
 	}
 	d.Exec.Cancel = nil
 	for _, text := range []string{
-		"UNWIND range(1, 2000) AS x RETURN x",
+		"UNWIND range(1, 100000) AS x RETURN count(DISTINCT x) AS c",
 		"UNWIND range(1, 10) AS x RETURN reduce(s = 'text', i IN range(1, 15) | s + s) AS s",
 	} {
 		large := prepare(t, d, tx, text)
