@@ -8,6 +8,7 @@ import (
 
 	"github.com/hedgerowdb/hedgerow/internal/access/btree"
 	"github.com/hedgerowdb/hedgerow/internal/dberr"
+	"github.com/hedgerowdb/hedgerow/internal/page"
 	"github.com/hedgerowdb/hedgerow/internal/sched"
 	"github.com/hedgerowdb/hedgerow/internal/txn"
 )
@@ -179,6 +180,24 @@ func (r *reader) version(v txn.Version) {
 		}
 		settled = st == txn.Committed && csn <= r.h.CSN
 	}
+	ended := v.Mask&(txn.XmaxNone|txn.XmaxLock) == 0 && v.Xmax != txn.InvalidXID
+	var (
+		end     txn.State
+		forever bool // its end is settled too: no snapshot sees it
+	)
+	if ended {
+		if forever = v.Mask&txn.XmaxSeen != 0; !forever {
+			var csn page.LSN
+			end, csn = m.Outcome(v.Xmax)
+			forever = end == txn.Committed && csn <= r.h.CSN
+		}
+	}
+	if forever {
+		// What an update has replaced says nothing: if the relationship is there, a later version says so. That one may have gone since, and may
+		// have been pruned before this one, which lies on another page.
+		e.gone = e.gone || v.Mask&txn.XmaxDelete != 0
+		return
+	}
 	cmin, cmax, ok := m.CIDs(v)
 	if !ok {
 		cmin, cmax = 0, 0 // they have ended: no reader is one of them
@@ -188,18 +207,7 @@ func (r *reader) version(v txn.Version) {
 		e.came = true
 		r.event(event{far: e.far, rel: e.rel, x: uint64(v.Xmin) << 1, cid: cmin})
 	}
-	if v.Mask&(txn.XmaxNone|txn.XmaxLock) != 0 || v.Xmax == txn.InvalidXID || v.Mask&txn.XmaxDelete == 0 {
-		return
-	}
-	if v.Mask&txn.XmaxSeen != 0 {
-		e.gone = true
-		return
-	}
-	switch st, csn := m.Outcome(v.Xmax); {
-	case st == txn.Aborted:
-	case st == txn.Committed && csn <= r.h.CSN:
-		e.gone = true
-	default:
+	if ended && end != txn.Aborted && v.Mask&txn.XmaxDelete != 0 {
 		r.event(event{far: e.far, rel: e.rel, x: uint64(v.Xmax)<<1 | 1, cid: cmax})
 	}
 }
